@@ -1,0 +1,245 @@
+"""The round loop, once. An algorithm is a subclass that writes one round."""
+
+from __future__ import annotations
+
+from abc import ABCMeta, abstractmethod
+from collections.abc import Iterator
+from dataclasses import dataclass
+from numbers import Integral
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin
+from sklearn.utils import _safe_indexing, check_random_state, get_tags
+from sklearn.utils._param_validation import HasMethods, Interval
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import _check_y, _num_samples, check_is_fitted, column_or_1d, validate_data
+
+from gapmin._progress import progress
+from gapmin._validation import check_sample_weight
+from gapmin.boosting._learners import Learners
+from gapmin.boosting._rows import Array, Rows
+from gapmin.boosting._weights import normalise
+from gapmin.domains import check_domains
+from gapmin.linear import WeightedLogisticRegression
+
+
+@dataclass
+class Round:
+    """What one round found.
+
+    Attributes
+    ----------
+    learner : estimator
+        h_k.
+    alpha : float
+        Its say in the vote.
+    error : float
+        epsilon_k.
+    log_factor : ndarray or None
+        What the logarithm of each row's weight gains; None ends the boosting.
+    keep : bool
+        Whether the learner joins the ensemble.
+    record : object
+        What the algorithm itself wants to remember of the round.
+    """
+
+    learner: Any
+    alpha: float
+    error: float
+    log_factor: Array | None
+    keep: bool = True
+    record: Any = None
+
+
+class BaseBoosting(MetaEstimatorMixin, BaseEstimator, metaclass=ABCMeta):
+    """What all boosters share: parameters, validation, the loop and its record."""
+
+    __metadata_request__fit: ClassVar[dict[str, bool]] = {"sample_domain": True}
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        "estimator": [HasMethods(["fit", "predict"]), None],
+        "n_estimators": [Interval(Integral, 1, None, closed="left")],
+        "resample": ["boolean"],
+        "n_jobs": [Integral, None],
+        "random_state": ["random_state"],
+        "verbose": ["verbose"],
+    }
+
+    estimator: Any
+    n_estimators: int
+    resample: bool
+    n_jobs: int | None
+    random_state: Any
+    verbose: int
+
+    estimators_: list[Any]
+    estimator_weights_: Array
+    estimator_errors_: Array
+    sample_weight_: Array
+    mass_history_: Array
+    domains_: NDArray[np.int64]
+    classes_: NDArray[Any]
+
+    @abstractmethod
+    def _round(self, rows: Rows, learners: Learners, log_weight: Array, so_far: list[Round]) -> Round:
+        """Train the learners of one round and say how the weights move."""
+
+    def _initial(self, rows: Rows) -> Array:
+        return rows.initial_log_weight()
+
+    def _next(self, log_weight: Array, rows: Rows) -> Array:
+        """Turn moved weights into a distribution."""
+        return normalise(log_weight)
+
+    def _check_settings(self, rows: Rows) -> None:
+        """Raise where parameters and data do not go together."""
+
+    def _used_rows(self, domain: NDArray[np.int64], weight: Array) -> NDArray[np.bool_]:
+        return weight > 0
+
+    def fit(
+        self,
+        X: Any,
+        y: ArrayLike,
+        *,
+        sample_domain: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
+    ) -> Self:
+        """Fit the ensemble.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or data frame of shape (n_rows, n_features)
+            Rows of the target and of the sources together. Frames reach the base learner as they are.
+        y : array-like of shape (n_rows,)
+        sample_domain : array-like of int of shape (n_rows,), optional
+            Positive for a source (its number), negative for the target. None makes every row target.
+        sample_weight : array-like of shape (n_rows,), optional
+            Multiplicities: a row of weight 2 is a row given twice.
+
+        Returns
+        -------
+        self
+        """
+        self._validate_params()
+        rows, used = self._validate_training_data(X, y, sample_domain, sample_weight)
+        self._check_settings(rows)
+        classes = self.classes_ if isinstance(self, ClassifierMixin) else None
+        learners = Learners(
+            self._template(), classes, self.resample, self.n_jobs, check_random_state(self.random_state)
+        )
+        rounds: list[Round] = []
+        masses = []
+        log_weight = self._initial(rows)
+        for _ in progress(range(self.n_estimators), self.verbose, type(self).__name__):
+            masses.append(rows.mass(log_weight))
+            outcome = self._round(rows, learners, log_weight, rounds)
+            if outcome.keep:
+                rounds.append(outcome)
+            if outcome.log_factor is None:
+                break
+            log_weight = self._next(log_weight + outcome.log_factor, rows)
+
+        self.estimators_ = [outcome.learner for outcome in rounds]
+        self.estimator_weights_ = np.array([outcome.alpha for outcome in rounds])
+        self.estimator_errors_ = np.array([outcome.error for outcome in rounds])
+        self.sample_weight_ = np.zeros(used.size)
+        self.sample_weight_[used] = np.exp(log_weight)
+        self.domains_ = np.array([-1, *rows.source_numbers])
+        self.mass_history_ = np.array([*masses, rows.mass(log_weight)])
+        self._finish(rows, rounds)
+        return self
+
+    def _finish(self, rows: Rows, rounds: list[Round]) -> None:
+        """Record what only this algorithm has to tell."""
+
+    @abstractmethod
+    def _default_learner(self) -> BaseEstimator:
+        """Return the base learner used where the user names none."""
+
+    def _template(self) -> Any:
+        return self._default_learner() if self.estimator is None else self.estimator
+
+    def _validate_training_data(
+        self, X: Any, y: ArrayLike, sample_domain: ArrayLike | None, sample_weight: ArrayLike | None
+    ) -> tuple[Rows, NDArray[np.bool_]]:
+        if y is None:
+            raise ValueError(f"{type(self).__name__} requires y to be passed, but the target y is None.")
+        X = self._validate_X(X, reset=True)
+        if isinstance(self, ClassifierMixin):
+            y = column_or_1d(y, warn=True)
+            check_classification_targets(y)
+        else:
+            y = _check_y(column_or_1d(y, warn=True), y_numeric=True).astype(np.float64, copy=False)
+        n = _num_samples(X)
+        if y.shape[0] != n:
+            raise ValueError(f"y has {y.shape[0]} labels for {n} rows of X: give one label a row")
+        weight = check_sample_weight(sample_weight, n)
+        domain = check_domains(sample_domain, n)
+        used = self._used_rows(domain, weight)
+        if not (domain[used] < 0).any():
+            raise ValueError(
+                f"no target rows of positive weight among {n}: give some target rows a positive sample_weight"
+            )
+        if not used.all():
+            X, y = _safe_indexing(X, np.flatnonzero(used)), y[used]
+            domain, weight = domain[used], weight[used]
+        if isinstance(self, ClassifierMixin):
+            self.classes_, y = np.unique(y, return_inverse=True)
+            self._check_target_classes(y[domain < 0])
+        return Rows(X, y, domain, weight), used
+
+    def _check_target_classes(self, codes: NDArray[np.intp]) -> None:
+        if np.ptp(codes) == 0:
+            raise ValueError(
+                f"the target has one class ({self.classes_[codes[0]]}) among its {codes.size} rows; "
+                f"{type(self).__name__} needs two classes: add target rows of another class"
+            )
+
+    def _validate_X(self, X: Any, *, reset: bool) -> Any:
+        """Check what can be checked without changing what the base learner is given."""
+        template = self._template()
+        if isinstance(template, WeightedLogisticRegression):
+            dtype: Any = [np.float64, np.float32]
+        else:
+            if hasattr(X, "columns"):
+                validate_data(self, X, reset=reset, skip_check_array=True)
+                if _num_samples(X) == 0:
+                    raise ValueError("X has 0 rows: give at least one (found array with 0 sample(s))")
+                return X
+            dtype = None
+        finite = "allow-nan" if get_tags(template).input_tags.allow_nan else True
+        return validate_data(
+            self, X, reset=reset, accept_sparse="csr", dtype=dtype, ensure_all_finite=finite, copy=False
+        )
+
+    @property
+    def feature_importances_(self) -> Array:
+        """Importances of the learners, averaged by the size of their say."""
+        check_is_fitted(self)
+        if not all(hasattr(learner, "feature_importances_") for learner in self.estimators_):
+            raise AttributeError(
+                f"{type(self.estimators_[0]).__name__} has no feature_importances_: "
+                "use a base learner that has, such as a decision tree"
+            )
+        say = np.abs(self.estimator_weights_)
+        table = np.array([learner.feature_importances_ for learner in self.estimators_])
+        return np.average(table, axis=0, weights=say if say.any() else None)
+
+    def _voters(self, n_fitted: int) -> slice:
+        """Which of the first `n_fitted` learners vote."""
+        return slice(0, n_fitted)
+
+    def _stages(self) -> Iterator[slice]:
+        for n_fitted in range(1, len(self.estimators_) + 1):
+            yield self._voters(n_fitted)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        learner = get_tags(self._template())
+        tags.input_tags.sparse = learner.input_tags.sparse
+        tags.input_tags.allow_nan = learner.input_tags.allow_nan
+        return tags
+

@@ -1,0 +1,158 @@
+"""Calling the learning algorithm A of the paper: with weights, or with a weighted bootstrap; any scikit-learn estimator."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from joblib import effective_n_jobs
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, clone
+from sklearn.dummy import DummyClassifier
+from sklearn.ensemble._base import _set_random_states
+from sklearn.pipeline import Pipeline
+from sklearn.utils import _safe_indexing
+from sklearn.utils.parallel import Parallel, delayed
+from sklearn.utils.validation import has_fit_parameter
+
+from gapmin.boosting._rows import Array, Part
+from gapmin.linear._logistic import LogisticFits, WeightedLogisticRegression
+
+_MOST_DRAWS = 100
+"""Bootstraps drawn in the hope of every class before a row of each missing class is put in."""
+
+
+def weight_arguments(estimator: BaseEstimator, weight: Any, prefix: str = "") -> dict[str, Any] | None:
+    """Return the arguments of `fit` that carry sample weights, or None where the estimator takes none.
+
+    A pipeline takes them if its last step does; every other step that can use them gets them too, so that a row of
+    weight 2 is a row given twice for the scaler as for the model.
+    """
+    if not isinstance(estimator, Pipeline):
+        return {f"{prefix}sample_weight": weight} if has_fit_parameter(estimator, "sample_weight") else None
+    if estimator.steps[-1][1] in (None, "passthrough"):
+        return None
+    arguments: dict[str, Any] = {}
+    for name, step in estimator.steps:
+        if step in (None, "passthrough"):
+            continue
+        step_arguments = weight_arguments(step, weight, f"{prefix}{name}__")
+        if step_arguments is not None:
+            arguments.update(step_arguments)
+        elif step is estimator.steps[-1][1]:
+            return None
+    return arguments
+
+
+def bootstrap(
+    probability: Array, codes: NDArray[np.intp] | None, random_state: np.random.RandomState
+) -> NDArray[np.intp]:
+    """Draw N of N rows with the given probabilities, again until every class is there."""
+    n = probability.size
+    ladder = np.cumsum(probability)
+    ladder /= ladder[-1]
+
+    def draw(size: int) -> NDArray[np.intp]:
+        return np.minimum(np.searchsorted(ladder, random_state.uniform(size=size), side="right"), n - 1)
+
+    drawn = draw(n)
+    if codes is None:
+        return drawn
+    classes = np.unique(codes)
+    for _ in range(_MOST_DRAWS):
+        missing = np.setdiff1d(classes, codes[drawn])
+        if missing.size == 0:
+            return drawn
+        drawn = draw(n)
+    for place, label in enumerate(np.setdiff1d(classes, codes[drawn])):
+        members = np.flatnonzero(codes == label)
+        drawn[place] = members[np.argmax(probability[members])]
+    return drawn
+
+
+class Learners:
+    """Train copies of one estimator on parts of the rows, and predict parts of the rows with them.
+
+    Parameters
+    ----------
+    template : estimator
+    classes : ndarray or None
+        The labels behind the class numbers; None for a regression.
+    resample : bool
+        Hand the learner a weighted bootstrap instead of weights; so it is anyway where it takes no weights.
+    n_jobs : int or None
+        Threads for the learners of one round.
+    random_state : RandomState
+    """
+
+    def __init__(
+        self,
+        template: BaseEstimator,
+        classes: NDArray[Any] | None,
+        resample: bool,
+        n_jobs: int | None,
+        random_state: np.random.RandomState,
+    ) -> None:
+        self.template = template
+        self.classes = classes
+        self.resample = resample or weight_arguments(template, None) is None
+        self.random_state = random_state
+        self._threads = Parallel(n_jobs=n_jobs, prefer="threads") if effective_n_jobs(n_jobs) > 1 else None
+        self._warm: dict[int, LogisticFits] = {}
+
+    def train(self, parts: list[Part], log_weight: Array) -> list[Any]:
+        """Train a learner on each part, with the weights that `log_weight` gives to its rows."""
+        seeds = self.random_state.randint(np.iinfo(np.int32).max, size=len(parts))
+        tasks = zip(parts, seeds, strict=True)
+        if self._threads is None:
+            return [self._train(part, log_weight, seed) for part, seed in tasks]
+        return self._threads(delayed(self._train)(part, log_weight, seed) for part, seed in tasks)
+
+    def _train(self, part: Part, log_weight: Array, seed: int) -> Any:
+        log_part = log_weight[part.index]
+        weight = np.exp(log_part - log_part.max())
+        random_state = np.random.RandomState(seed)
+        if self.classes is not None and np.ptp(part.y) == 0:
+            return DummyClassifier(strategy="most_frequent").fit(part.X, self.classes[part.y])
+        if isinstance(self.template, WeightedLogisticRegression):
+            return self._train_warm(part, weight, random_state)
+        learner = clone(self.template)
+        _set_random_states(learner, random_state)
+        y = part.y if self.classes is None else self.classes[part.y]
+        if self.resample:
+            drawn = bootstrap(weight, None if self.classes is None else part.y, random_state)
+            return learner.fit(_safe_indexing(part.X, drawn), y[drawn])
+        # Weights that sum to 1 would over-regularise a learner that sums its losses: give them the sum of plain rows.
+        weight *= part.count / weight.sum()
+        return learner.fit(part.X, y, **(weight_arguments(learner, weight) or {}))
+
+    def _train_warm(self, part: Part, weight: Array, random_state: np.random.RandomState) -> Any:
+        """Our own learner goes on from its last fit to the same rows; a bootstrap is a weight of counts to it."""
+        assert self.classes is not None
+        if id(part) not in self._warm:
+            present, codes = np.unique(part.y, return_inverse=True)
+            self._warm[id(part)] = LogisticFits(self.template, part.X, codes, self.classes[present])
+        fits = self._warm[id(part)]
+        if self.resample:
+            weight = np.bincount(bootstrap(weight, part.y, random_state), minlength=part.size).astype(float)
+        return fits.fit_into(clone(self.template), weight)
+
+    def predict(self, learner: Any, part: Part) -> NDArray[Any]:
+        """Return class numbers, or for a regression values, of the rows of `part`."""
+        if isinstance(learner, WeightedLogisticRegression):
+            return self._predict_linear(learner, part)
+        predicted = np.asarray(learner.predict(part.X))
+        return predicted if self.classes is None else np.searchsorted(self.classes, predicted)
+
+    def _predict_linear(self, learner: WeightedLogisticRegression, part: Part) -> NDArray[np.intp]:
+        assert self.classes is not None
+        fits = self._warm.get(id(part))
+        if fits is not None and fits.made is learner:
+            codes = fits.predict_codes()
+        else:
+            margin = np.asarray(part.X @ learner.coef_.T) + learner.intercept_
+            codes = (margin[:, 0] > 0).astype(np.intp) if margin.shape[1] == 1 else margin.argmax(axis=1)
+        if learner.classes_.size == self.classes.size:
+            return codes
+        return np.searchsorted(self.classes, learner.classes_)[codes]
+

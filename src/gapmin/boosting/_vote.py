@@ -1,0 +1,184 @@
+"""From learners to predictions: the vote of classifiers, the mean and the median of regressors."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import softmax
+from sklearn import config_context
+from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
+from sklearn.metrics import accuracy_score, r2_score
+from sklearn.tree import DecisionTreeRegressor
+from sklearn.utils.validation import check_is_fitted
+
+from gapmin.boosting._base import BaseBoosting
+from gapmin.boosting._rows import Array
+from gapmin.linear import WeightedLogisticRegression
+
+
+class VotingClassifierMixin(ClassifierMixin, BaseBoosting):
+    """f(x) = sum_k alpha_k h_k(x), where h_k votes with its label or, softly, with its probabilities.
+
+    With two classes h_k is -1 or 1 (softly tanh of half its log-odds) and f has one column; otherwise f has one for
+    each class, and h_k gives its class 1 and the others 0.
+    """
+
+    vote: str = "hard"
+
+    def _default_learner(self) -> BaseEstimator:
+        return WeightedLogisticRegression()
+
+    def decision_function(self, X: Any) -> Array:
+        """Return f(x): of shape (n_rows,) for two classes, its sign the decision; else (n_rows, n_classes)."""
+        return self._margin(self._tally(X))
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Return the class with the most votes."""
+        return self._decide(self.decision_function(X))
+
+    def predict_proba(self, X: Any) -> Array:
+        """Return the share of the vote that each class has, in the order of `classes_`.
+
+        A learner with a negative say votes for the classes it does not name.
+        """
+        return self._share(self._tally(X), self._voters(len(self.estimators_)))
+
+    def predict_log_proba(self, X: Any) -> Array:
+        """Return the logarithm of `predict_proba`."""
+        with np.errstate(divide="ignore"):
+            return np.log(self.predict_proba(X))
+
+    def staged_decision_function(self, X: Any) -> Iterator[Array]:
+        """Yield `decision_function` after each round."""
+        for tally, _ in self._staged_tally(X):
+            yield self._margin(tally)
+
+    def staged_predict(self, X: Any) -> Iterator[NDArray[Any]]:
+        """Yield `predict` after each round."""
+        for margin in self.staged_decision_function(X):
+            yield self._decide(margin)
+
+    def staged_predict_proba(self, X: Any) -> Iterator[Array]:
+        """Yield `predict_proba` after each round."""
+        for tally, voters in self._staged_tally(X):
+            yield self._share(tally, voters)
+
+    def staged_score(self, X: Any, y: Any, sample_weight: Any = None) -> Iterator[float]:
+        """Yield the accuracy after each round."""
+        for predicted in self.staged_predict(X):
+            yield accuracy_score(y, predicted, sample_weight=sample_weight)
+
+    def _tally(self, X: Any) -> Array:
+        """Return the weighted votes for each class, of shape (n_rows, n_classes)."""
+        check_is_fitted(self)
+        X = self._validate_X(X, reset=False)
+        voters = self._voters(len(self.estimators_))
+        return self._count(self._ballots(X, voters), voters)
+
+    def _staged_tally(self, X: Any) -> Iterator[tuple[Array, slice]]:
+        check_is_fitted(self)
+        X = self._validate_X(X, reset=False)
+        ballots = list(self._ballots(X, slice(None)))
+        for voters in self._stages():
+            yield self._count(ballots[voters], voters), voters
+
+    def _count(self, ballots: Iterable[Array], voters: slice) -> Array:
+        tally: Any = 0.0
+        for alpha, ballot in zip(self.estimator_weights_[voters], ballots, strict=True):
+            tally = tally + alpha * ballot
+        return tally
+
+    def _ballots(self, X: Any, voters: slice) -> Iterator[Array]:
+        """Yield what each learner gives to each class; X has been checked and is not checked again."""
+        for learner in self.estimators_[voters]:
+            with config_context(assume_finite=True):
+                if self.vote == "soft":
+                    own = class_shares(learner, X)
+                else:
+                    own = np.asarray(learner.predict(X))[:, None] == learner.classes_
+            if own.shape[1] == self.classes_.size:
+                yield own
+            else:
+                ballot = np.zeros((len(own), self.classes_.size))
+                ballot[:, np.searchsorted(self.classes_, learner.classes_)] = own
+                yield ballot
+
+    def _margin(self, tally: Array) -> Array:
+        return tally[:, 1] - tally[:, 0] if self.classes_.size == 2 else tally
+
+    def _decide(self, margin: Array) -> NDArray[Any]:
+        winner = (margin > 0).astype(np.intp) if margin.ndim == 1 else margin.argmax(axis=1)
+        return self.classes_[winner]
+
+    def _share(self, tally: Array, voters: slice) -> Array:
+        alpha = self.estimator_weights_[voters]
+        against = float(-alpha[alpha < 0].sum())
+        total = float(alpha[alpha > 0].sum()) + against * (self.classes_.size - 1)
+        if total == 0:
+            return np.full(tally.shape, 1 / self.classes_.size)
+        return (tally + against) / total
+
+
+def class_shares(learner: Any, X: Any) -> Array:
+    """Return a learner's probabilities, or what its decision values come to as log-odds."""
+    if hasattr(learner, "predict_proba"):
+        return learner.predict_proba(X)
+    margin = learner.decision_function(X)
+    if margin.ndim == 1:
+        margin = np.column_stack([np.zeros_like(margin), margin])
+    return softmax(margin, axis=1)
+
+
+class CombiningRegressorMixin(RegressorMixin, BaseBoosting):
+    """A combination of the learners' values, weighted by their say: their mean or their median."""
+
+    combine: ClassVar[str]
+
+    def _default_learner(self) -> BaseEstimator:
+        return DecisionTreeRegressor(max_depth=6)
+
+    def predict(self, X: Any) -> Array:
+        """Return the combined value."""
+        check_is_fitted(self)
+        values = self._values(self._validate_X(X, reset=False))
+        return self._combine(values, self._voters(len(self.estimators_)))
+
+    def staged_predict(self, X: Any) -> Iterator[Array]:
+        """Yield `predict` after each round."""
+        check_is_fitted(self)
+        values = self._values(self._validate_X(X, reset=False))
+        for voters in self._stages():
+            yield self._combine(values, voters)
+
+    def staged_score(self, X: Any, y: Any, sample_weight: Any = None) -> Iterator[float]:
+        """Yield the R2 score after each round."""
+        for predicted in self.staged_predict(X):
+            yield r2_score(y, predicted, sample_weight=sample_weight)
+
+    def _values(self, X: Any) -> Array:
+        with config_context(assume_finite=True):
+            return np.array([learner.predict(X) for learner in self.estimators_])
+
+    def _combine(self, values: Array, voters: slice) -> Array:
+        alpha, values = self.estimator_weights_[voters], values[voters]
+        if self.combine == "mean":
+            return np.average(values, axis=0, weights=alpha)
+        return weighted_median(values, alpha)
+
+
+def weighted_median(values: Array, weight: Array) -> Array:
+    """Return for each column the smallest value with at least half of the weight at or below it.
+
+    Examples
+    --------
+    >>> weighted_median(np.array([[1.0], [2.0], [10.0]]), np.array([1.0, 1.0, 3.0]))
+    array([10.])
+    """
+    order = np.argsort(values, axis=0, kind="stable")
+    below = np.cumsum(weight[order], axis=0)
+    middle = np.argmax(below >= 0.5 * below[-1], axis=0)
+    columns = np.arange(values.shape[1])
+    return values[order[middle, columns], columns]

@@ -1,0 +1,385 @@
+"""gapBoost and gapBoostR: Algorithms 1 and 2 of the paper."""
+
+from __future__ import annotations
+
+from numbers import Real
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+from sklearn.utils._param_validation import Interval, StrOptions
+
+from gapmin.boosting._base import BaseBoosting, Round
+from gapmin.boosting._bound import measure_for_bound, proposition_1
+from gapmin.boosting._learners import Learners
+from gapmin.boosting._loss import LOSSES, relative_errors
+from gapmin.boosting._rows import Array, Part, Rows
+from gapmin.boosting._say import say_of
+from gapmin.boosting._vote import CombiningRegressorMixin, VotingClassifierMixin
+from gapmin.boosting._weights import clip, water_fill
+from gapmin.gap import RiskBound
+
+
+class GapRecord(NamedTuple):
+    """Of one round: the weighted disagreement on source and target, and the largest weight of a target row."""
+
+    source: float
+    target: float
+    largest_target_weight: float
+
+
+class _GapBoost(BaseBoosting):
+    """What the two algorithms share: auxiliary learners, the down-weighting of disagreement, the cap."""
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **BaseBoosting._parameter_constraints,
+        "rho_source": [Interval(Real, -np.inf, 0, closed="right")],
+        "rho_target": [Interval(Real, -np.inf, np.inf, closed="neither")],
+        "gamma_max": [Interval(Real, 0, None, closed="neither"), None],
+        "exact_cap": ["boolean"],
+        "target_share": [Interval(Real, 0, 1, closed="neither"), None],
+    }
+
+    rho_source: float
+    rho_target: float
+    gamma_max: float | None
+    exact_cap: bool
+    target_share: float | None
+
+    gap_history_: Array
+
+    def _check_settings(self, rows: Rows) -> None:
+        if self.rho_source > self.rho_target:
+            raise ValueError(
+                f"rho_source={self.rho_source} is above rho_target={self.rho_target}: a source row must not be trusted "
+                "more than a target row; lower rho_source or raise rho_target"
+            )
+        count = rows.both.count
+        if self.exact_cap and self._cap(rows) * count < 1:
+            raise ValueError(
+                f"gamma_max={self._cap(rows):.3g} is below 1/N={1 / count:.3g}: weights under that cap cannot sum to one; "
+                "raise gamma_max or set exact_cap=False"
+            )
+
+    def _cap(self, rows: Rows) -> float:
+        return rows.target.count**-0.5 if self.gamma_max is None else self.gamma_max
+
+    def _initial(self, rows: Rows) -> Array:
+        return rows.initial_log_weight(self.target_share)
+
+    def _next(self, log_weight: Array, rows: Rows) -> Array:
+        # A row of weight 2 stands for two rows, each with its own cap.
+        log_cap = np.log(self._cap(rows) * rows.multiplicity)
+        return water_fill(log_weight, log_cap) if self.exact_cap else clip(log_weight, log_cap)
+
+    def _train(self, rows: Rows, learners: Learners, log_weight: Array) -> tuple[Any, Array]:
+        """Lines 3 to 5: the base learner, the auxiliary learners, and by how much these disagree on each row."""
+        if not rows.sources:
+            (learner,) = learners.train([rows.both], log_weight)
+            return learner, np.zeros(len(rows))
+        learner, h_target, *h_sources = learners.train([rows.both, rows.target, *rows.sources], log_weight)
+
+        def difference(h_source: Any, part: Part) -> Array:
+            return self._difference(learners.predict(h_source, part), learners.predict(h_target, part))
+
+        disagree = np.empty(len(rows))
+        for source, h_source in zip(rows.sources, h_sources, strict=True):
+            disagree[source.index] = self._scale(difference(h_source, source))
+        on_target = np.mean([difference(h_source, rows.target) for h_source in h_sources], axis=0)
+        disagree[rows.target.index] = self._scale(on_target)
+        return learner, disagree
+
+    def _difference(self, h_source: Array, h_target: Array) -> Array:
+        raise NotImplementedError
+
+    def _scale(self, difference: Array) -> Array:
+        return difference
+
+    def _log_factor(self, rows: Rows, disagree: Array, alpha: float, error: Array) -> Array:
+        """Return beta of every row: lines 8 to 15."""
+        # rho_target > 0 is the other rule of Sec. 6.1.4: up-weight the target rows on which they agree.
+        on_target = disagree if self.rho_target <= 0 else 1 - disagree
+        rho = np.where(rows.domain > 0, self.rho_source * disagree, self.rho_target * on_target)
+        return rho + alpha * error
+
+    def _record(self, rows: Rows, disagree: Array, weight: Array) -> GapRecord:
+        weighted, in_target = weight * disagree, rows.domain < 0
+        largest = (weight[in_target] / rows.multiplicity[in_target]).max()
+        return GapRecord(float(weighted[~in_target].sum()), float(weighted[in_target].sum()), float(largest))
+
+    def _finish(self, rows: Rows, rounds: list[Round]) -> None:
+        self.gap_history_ = np.array([outcome.record[:2] for outcome in rounds])
+
+
+class GapBoostClassifier(_GapBoost, VotingClassifierMixin):
+    r"""gapBoost (Algorithm 1): boosting that lets go of source rows on which source and target disagree.
+
+    Each round trains a learner on everything and two auxiliary ones, on the source and on the target alone. Rows
+    that the first gets wrong gain weight, as in AdaBoost; source rows on which the other two disagree lose it; no row
+    holds more than about `gamma_max`.
+
+    Parameters
+    ----------
+    estimator : estimator, default=None
+        The base learner: any classifier, pipelines too. None is `gapmin.linear.WeightedLogisticRegression(lam=0.01)`.
+    n_estimators : int, default=20
+        Rounds at the most; a learner without an error ends them.
+    rho_source : float, default=log(1/2)
+        What the log-weight of a source row gains when the auxiliary learners disagree on it; at most 0.
+    rho_target : float, default=0.0
+        The same for target rows, at least `rho_source`. Above 0 it is what target rows gain when they agree (Sec. 6.1.4).
+    gamma_max : float, default=None
+        The largest weight of a row; None is 1 / sqrt(number of target rows), Remark 7.
+    exact_cap : bool, default=False
+        Printed, the cap is applied before the weights are normalised and may be exceeded after it. True makes it hold.
+    target_share : float, default=None
+        The mass the target's rows start with; None, as printed, gives every row the same weight.
+    vote : {"hard", "soft"}, default="hard"
+        Printed, a learner votes with its label; "soft" votes with tanh of half its log-odds.
+    resample : bool, default=False
+        Hand each learner a weighted bootstrap of its rows instead of weights, as the paper's experiments did. It is what
+        happens anyway with a base learner that takes no `sample_weight`.
+    n_jobs : int, default=None
+        Threads for the learners of one round. The result does not depend on it.
+    random_state : int, RandomState instance or None, default=None
+        For bootstraps and for base learners with randomness of their own.
+    verbose : int, default=0
+        1 shows a progress bar.
+
+    Attributes
+    ----------
+    estimators_ : list
+        The learners h_k.
+    estimator_weights_, estimator_errors_ : ndarray
+        alpha_k and epsilon_k.
+    sample_weight_ : ndarray of shape (n_rows,)
+        The last distribution, in the order of the rows given.
+    gap_history_ : ndarray of shape (n_rounds, 2)
+        The weighted disagreement of the auxiliary learners on source and on target, by round.
+    mass_history_ : ndarray of shape (n_rounds + 1, n_domains)
+        The mass of each of `domains_` before each round and at the end.
+    domains_ : ndarray
+        -1 for the target, then the sources.
+    classes_, n_features_in_, feature_names_in_, feature_importances_
+        As in scikit-learn.
+
+    References
+    ----------
+    Algorithm 1 and Proposition 1 of *Gap Minimization for Knowledge Sharing and Transfer*, JMLR 24 (2023).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from gapmin import GapBoostClassifier, stack_domains
+    >>> rng = np.random.default_rng(0)
+    >>> X_source, X_target = rng.normal(size=(500, 5)), rng.normal(size=(20, 5))
+    >>> X, y, sample_domain = stack_domains(
+    ...     target=(X_target, X_target @ [1, 1, 1, 0, 0] > 0), sources=[(X_source, X_source @ [1, 1, 0, 1, 0] > 0)]
+    ... )
+    >>> clf = GapBoostClassifier().fit(X, y, sample_domain=sample_domain)
+    >>> X_new = rng.normal(size=(1000, 5))
+    >>> round(clf.score(X_new, X_new @ [1, 1, 1, 0, 0] > 0), 2)
+    0.96
+    >>> clf.mass_history_[[0, -1], 0].round(2)  # of the target
+    array([0.04, 0.43])
+    """
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **_GapBoost._parameter_constraints,
+        "vote": [StrOptions({"hard", "soft"})],
+    }
+
+    def __init__(
+        self,
+        estimator: Any = None,
+        *,
+        n_estimators: int = 20,
+        rho_source: float = float(np.log(0.5)),
+        rho_target: float = 0.0,
+        gamma_max: float | None = None,
+        exact_cap: bool = False,
+        target_share: float | None = None,
+        vote: str = "hard",
+        resample: bool = False,
+        n_jobs: int | None = None,
+        random_state: Any = None,
+        verbose: int = 0,
+    ) -> None:
+        self.estimator = estimator
+        self.n_estimators = n_estimators
+        self.rho_source = rho_source
+        self.rho_target = rho_target
+        self.gamma_max = gamma_max
+        self.exact_cap = exact_cap
+        self.target_share = target_share
+        self.vote = vote
+        self.resample = resample
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def _check_settings(self, rows: Rows) -> None:
+        super()._check_settings(rows)
+        learner = self._template()
+        if self.vote == "soft" and not (hasattr(learner, "predict_proba") or hasattr(learner, "decision_function")):
+            raise ValueError(
+                f"vote='soft' needs predict_proba or decision_function, and {type(learner).__name__} has neither: "
+                "use vote='hard' or another base learner"
+            )
+
+    def _round(self, rows: Rows, learners: Learners, log_weight: Array, so_far: list[Round]) -> Round:
+        weight = np.exp(log_weight)
+        learner, disagree = self._train(rows, learners, log_weight)
+        wrong = learners.predict(learner, rows.both) != rows.y
+        epsilon = float(weight[wrong].sum())
+        alpha = say_of(epsilon, self.classes_.size, (past.alpha for past in so_far))
+        decided = not 0 < epsilon < 1
+        return Round(
+            learner,
+            alpha,
+            epsilon,
+            None if decided else self._log_factor(rows, disagree, alpha, wrong),
+            record=self._record(rows, disagree, weight),
+        )
+
+    def _difference(self, h_source: Array, h_target: Array) -> Array:
+        return (h_source != h_target).astype(np.float64)
+
+    def _finish(self, rows: Rows, rounds: list[Round]) -> None:
+        super()._finish(rows, rounds)
+        self._bound_parts = measure_for_bound(self, rows, [outcome.record.largest_target_weight for outcome in rounds])
+
+    def risk_bound(self, delta: float = 0.05, *, R: float | None = None) -> RiskBound:
+        """Proposition 1: a bound on the target risk of the ensemble, in logistic loss.
+
+        It speaks of f(x) = sum_k alpha_k <h_k, x> with the alphas summing to one, and holds for learners that minimise
+        the weighted loss with the penalty lam ||h||^2: our own logistic regression, trained with weights. Elsewhere it
+        raises and says why.
+
+        Parameters
+        ----------
+        delta : float, default=0.05
+            The bound holds with probability 1 - delta.
+        R : float, optional
+            A bound on ||x||, the constant feature counted; by default that of the target's rows.
+
+        Returns
+        -------
+        RiskBound
+            `.total`, `.terms` by name, `.assumptions`.
+        """
+        return proposition_1(self, delta, R)
+
+
+class GapBoostRegressor(_GapBoost, CombiningRegressorMixin):
+    """gapBoostR (Algorithm 2): gapBoost for regression, on AdaBoost.R2's relative errors.
+
+    Parameters
+    ----------
+    estimator : estimator, default=None
+        The base learner: any regressor, pipelines too. None is `DecisionTreeRegressor(max_depth=6)`.
+    n_estimators : int, default=20
+        Rounds at the most; a learner without an error, or with one of 1/2 or more, ends them.
+    rho_source : float, default=log(1/2)
+        What the log-weight of a source row gains at the largest disagreement of the auxiliary learners; at most 0.
+    rho_target : float, default=0.0
+        The same for target rows, at least `rho_source`; above 0 it is what they gain at full agreement.
+    gamma_max : float, default=None
+        The largest weight of a row; None is 1 / sqrt(number of target rows).
+    exact_cap : bool, default=False
+        Printed, the cap is applied before the weights are normalised and may be exceeded after it. True makes it hold.
+    target_share : float, default=None
+        The mass the target's rows start with; None, as printed, gives every row the same weight.
+    loss : {"linear", "square", "exponential"}, default="linear"
+        How an error counts relative to the largest; linear is printed.
+    resample : bool, default=False
+        Hand each learner a weighted bootstrap of its rows instead of weights.
+    n_jobs : int, default=None
+        Threads for the learners of one round. The result does not depend on it.
+    random_state : int, RandomState instance or None, default=None
+        For bootstraps and for base learners with randomness of their own.
+    verbose : int, default=0
+        1 shows a progress bar.
+
+    Attributes
+    ----------
+    estimators_ : list
+        The learners h_k.
+    estimator_weights_ : ndarray
+        alpha_k, summing to one as printed.
+    estimator_errors_ : ndarray
+        epsilon_k.
+    sample_weight_, gap_history_, mass_history_, domains_
+        As in `GapBoostClassifier`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from gapmin import GapBoostRegressor, stack_domains
+    >>> rng = np.random.default_rng(0)
+    >>> X_source, X_target = rng.uniform(size=(500, 2)), rng.uniform(size=(20, 2))
+    >>> X, y, sample_domain = stack_domains(
+    ...     target=(X_target, np.sin(5 * X_target[:, 0])), sources=[(X_source, np.sin(5 * X_source[:, 0]) + 0.1)]
+    ... )
+    >>> reg = GapBoostRegressor(random_state=0).fit(X, y, sample_domain=sample_domain)
+    >>> reg.score(X_target, np.sin(5 * X_target[:, 0])) > 0.95
+    True
+    """
+
+    combine = "mean"
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **_GapBoost._parameter_constraints,
+        "loss": [StrOptions(set(LOSSES))],
+    }
+
+    def __init__(
+        self,
+        estimator: Any = None,
+        *,
+        n_estimators: int = 20,
+        rho_source: float = float(np.log(0.5)),
+        rho_target: float = 0.0,
+        gamma_max: float | None = None,
+        exact_cap: bool = False,
+        target_share: float | None = None,
+        loss: str = "linear",
+        resample: bool = False,
+        n_jobs: int | None = None,
+        random_state: Any = None,
+        verbose: int = 0,
+    ) -> None:
+        self.estimator = estimator
+        self.n_estimators = n_estimators
+        self.rho_source = rho_source
+        self.rho_target = rho_target
+        self.gamma_max = gamma_max
+        self.exact_cap = exact_cap
+        self.target_share = target_share
+        self.loss = loss
+        self.resample = resample
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def _round(self, rows: Rows, learners: Learners, log_weight: Array, so_far: list[Round]) -> Round:
+        weight = np.exp(log_weight)
+        learner, kappa = self._train(rows, learners, log_weight)
+        errors = relative_errors(learners.predict(learner, rows.both), rows.y, self.loss)
+        epsilon = float(weight @ errors)
+        record = self._record(rows, kappa, weight)
+        if epsilon >= 0.5:  # a mean with negative weights is no mean
+            return Round(learner, 1.0, epsilon, None, keep=not so_far, record=record)
+        alpha = say_of(epsilon, 2, (past.alpha for past in so_far))
+        log_factor = None if epsilon <= 0 else self._log_factor(rows, kappa, alpha, errors)
+        return Round(learner, alpha, epsilon, log_factor, record=record)
+
+    def _difference(self, h_source: Array, h_target: Array) -> Array:
+        return np.abs(h_source - h_target)
+
+    def _scale(self, difference: Array) -> Array:
+        largest = difference.max()
+        return difference / largest if largest > 0 else difference
+
+    def _finish(self, rows: Rows, rounds: list[Round]) -> None:
+        super()._finish(rows, rounds)
+        self.estimator_weights_ = self.estimator_weights_ / self.estimator_weights_.sum()

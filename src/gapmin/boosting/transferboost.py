@@ -1,0 +1,97 @@
+"""TransferBoost: Algorithm 5, in Appendix B of the paper (Eaton & desJardins 2011)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from gapmin.boosting._base import Round
+from gapmin.boosting._learners import Learners
+from gapmin.boosting._rows import Array, Rows
+from gapmin.boosting._say import say_of
+from gapmin.boosting._vote import VotingClassifierMixin
+
+
+class TransferBoostClassifier(VotingClassifierMixin):
+    """TransferBoost (Algorithm 5): a source gains or loses weight as a whole, by whether it helps on the target.
+
+    Each round compares a learner trained on the target alone with one trained on a source and the target; the
+    difference zeta of their errors on the target is what the log-weight of each row of that source gains.
+
+    Parameters
+    ----------
+    estimator : estimator, default=None
+        The base learner; None is `gapmin.linear.WeightedLogisticRegression(lam=0.01)`.
+    n_estimators : int, default=20
+    resample : bool, default=False
+        Hand each learner a weighted bootstrap of its rows instead of weights.
+    n_jobs : int, default=None
+        Threads for the learners of one round. The result does not depend on it.
+    random_state : int, RandomState instance or None, default=None
+    verbose : int, default=0
+        1 shows a progress bar.
+
+    Attributes
+    ----------
+    estimators_, estimator_weights_, estimator_errors_, sample_weight_, mass_history_, domains_, classes_
+        As in `GapBoostClassifier`.
+    transfer_history_ : ndarray of shape (n_rounds, n_sources)
+        zeta of each source by round.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> import numpy as np
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> sample_domain = np.where(X[:, 0] > 15, -1, 1)  # large tumours are the target, small ones the source
+    >>> clf = TransferBoostClassifier().fit(X, y, sample_domain=sample_domain)
+    >>> round(clf.score(X, y), 1)
+    1.0
+    """
+
+    transfer_history_: Array
+
+    def __init__(
+        self,
+        estimator: Any = None,
+        *,
+        n_estimators: int = 20,
+        resample: bool = False,
+        n_jobs: int | None = None,
+        random_state: Any = None,
+        verbose: int = 0,
+    ) -> None:
+        self.estimator = estimator
+        self.n_estimators = n_estimators
+        self.resample = resample
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def _round(self, rows: Rows, learners: Learners, log_weight: Array, so_far: list[Round]) -> Round:
+        weight = np.exp(log_weight)
+        # With one source h_k itself is the learner on that source and the target.
+        helped = rows.each_source_with_target if len(rows.sources) > 1 else []
+        alone = [rows.target] if rows.sources else []
+        learner, *auxiliary = learners.train([rows.both, *alone, *helped], log_weight)
+        wrong = learners.predict(learner, rows.both) != rows.y
+        epsilon = float(weight[wrong].sum())
+        alpha = say_of(epsilon, self.classes_.size, (past.alpha for past in so_far))
+
+        def target_error(h: Any) -> float:
+            missed = learners.predict(h, rows.target) != rows.target.y
+            on_target = weight[rows.target.index]
+            return float(on_target[missed].sum() / on_target.sum())
+
+        h_target, *h_helped = auxiliary or [learner]
+        zeta = [target_error(h_target) - target_error(h) for h in h_helped or [learner] * len(rows.sources)]
+        if not 0 < epsilon < 1:
+            return Round(learner, alpha, epsilon, None, record=zeta)
+        log_factor = alpha * wrong
+        for source, gain in zip(rows.sources, zeta, strict=True):
+            log_factor[source.index] += gain
+        return Round(learner, alpha, epsilon, log_factor, record=zeta)
+
+    def _finish(self, rows: Rows, rounds: list[Round]) -> None:
+        self.transfer_history_ = np.array([outcome.record for outcome in rounds])

@@ -1,0 +1,193 @@
+"""One solver for smooth convex objectives: L-BFGS in the metric of a Cholesky factor that is used again.
+
+With a fresh factor of the Hessian the first step is Newton's; with one from an earlier fit (boosting changes the weights a
+little each round) the L-BFGS pairs mend what has changed, at the price of a gradient a step. Where d is too large
+for a d x d factor the metric is diagonal and the method is plain L-BFGS.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg.lapack import get_lapack_funcs
+
+Array = NDArray[np.floating]
+
+
+class Metric(Protocol):
+    """A positive definite approximation of the Hessian, as a solve."""
+
+    def solve(self, gradient: Array) -> Array:
+        """Return the inverse of the metric times `gradient`."""
+
+
+class Objective(Protocol):
+    """What the solver needs to know of a problem; parameters are one flat vector."""
+
+    def evaluate(self, h: Array) -> tuple[float, Array]:
+        """Return value and gradient at `h`."""
+
+    def metric(self, h: Array) -> Metric:
+        """Return the curvature at the last point evaluated."""
+
+
+class CholeskyMetric:
+    """A block-diagonal metric, one Cholesky factor for each block of parameters.
+
+    Parameters
+    ----------
+    blocks : list of ndarray of shape (p, p)
+        Positive semi-definite matrices; a ridge too small to matter makes them definite.
+    """
+
+    def __init__(self, blocks: list[Array]) -> None:
+        self._factors = []
+        for block in blocks:
+            potrf, self._potrs = get_lapack_funcs(("potrf", "potrs"), (block,))
+            ridge = 4 * np.finfo(block.dtype).eps * max(float(np.trace(block)), np.finfo(block.dtype).tiny)
+            for _ in range(40):
+                factor, failed = potrf(block, lower=True, clean=False)
+                if not failed:
+                    break
+                block = block + ridge * np.eye(len(block), dtype=block.dtype)
+                ridge *= 10
+            self._factors.append(factor)
+
+    def solve(self, gradient: Array) -> Array:
+        """Return the inverse of the metric times `gradient`, block by block."""
+        parts = gradient.reshape(len(self._factors), -1)
+        solved = [self._potrs(f, part, lower=True)[0] for f, part in zip(self._factors, parts, strict=True)]
+        return np.concatenate(solved)
+
+
+class DiagonalMetric:
+    """A diagonal metric, for problems too large for a factor."""
+
+    def __init__(self, diagonal: Array) -> None:
+        self._diagonal = diagonal
+
+    def solve(self, gradient: Array) -> Array:
+        """Return `gradient` divided by the diagonal."""
+        return gradient / self._diagonal
+
+
+@dataclass
+class Solution:
+    """Where the solver ended, and the metric to start the next fit with."""
+
+    h: Array
+    gradient_norm: float
+    n_iter: int
+    converged: bool
+    metric: Metric | None
+
+
+def minimise(
+    objective: Objective,
+    start: Array,
+    *,
+    metric: Metric | None = None,
+    tol: float = 1e-8,
+    max_iter: int = 1000,
+    patience: int = 3,
+    memory: int = 10,
+) -> Solution:
+    """Minimise a smooth convex objective until the largest entry of its gradient is at most `tol`.
+
+    Parameters
+    ----------
+    objective : Objective
+    start : ndarray of shape (p,)
+    metric : Metric, optional
+        Curvature of a similar problem; without it the objective is asked for its own.
+    tol : float
+        On the largest absolute entry of the gradient.
+    max_iter : int
+    patience : int
+        Steps in one metric after which it counts as outdated and is made anew.
+    memory : int
+        How many L-BFGS pairs are kept.
+
+    Returns
+    -------
+    Solution
+        Its `metric` is None when the one given was outdated, so that the next fit starts with a fresh one.
+    """
+    h = start
+    value, gradient = objective.evaluate(h)
+    size = float(np.abs(gradient).max())
+    fresh = metric is None
+    age, pairs = 0, deque[tuple[Array, Array, float]](maxlen=memory)
+    n_iter = 0
+    while size > tol and n_iter < max_iter:
+        if metric is None or age >= patience:
+            metric, age = objective.metric(h), 0
+            pairs.clear()
+            patience *= 2  # a second renewal in one fit means that curvature is not what holds us up
+            fresh = True
+        direction = -_apply_inverse(gradient, pairs, metric)
+        slope = float(direction @ gradient)
+        if not slope < 0:  # round-off has spoilt the pairs
+            pairs.clear()
+            direction = -metric.solve(gradient)
+            slope = float(direction @ gradient)
+        step = _line_search(objective, h, value, gradient, direction, slope)
+        if step is None:
+            if age == 0:
+                break  # a fresh metric and no descent: this is what the arithmetic can give
+            age = patience
+            continue
+        h_new, value, gradient_new = step
+        moved, bent = h_new - h, gradient_new - gradient
+        curvature = float(moved @ bent)
+        if curvature > 1e-14 * float(np.sqrt((moved @ moved) * (bent @ bent))):
+            pairs.append((moved, bent, curvature))
+        h, gradient = h_new, gradient_new
+        size = float(np.abs(gradient).max())
+        age += 1
+        n_iter += 1
+    outdated = fresh and age >= patience
+    return Solution(h, size, n_iter, size <= tol, None if outdated else metric)
+
+
+def _apply_inverse(gradient: Array, pairs: deque[tuple[Array, Array, float]], metric: Metric) -> Array:
+    """Two-loop recursion of L-BFGS with `metric` where the textbook has the identity."""
+    direction = gradient.copy()
+    along = []
+    for moved, bent, curvature in reversed(pairs):
+        share = float(moved @ direction) / curvature
+        direction -= share * bent
+        along.append(share)
+    direction = metric.solve(direction)
+    if pairs:
+        _, bent, curvature = pairs[-1]
+        direction *= curvature / float(bent @ metric.solve(bent))
+    for (moved, bent, curvature), share in zip(pairs, reversed(along), strict=True):
+        direction += (share - float(bent @ direction) / curvature) * moved
+    return direction
+
+
+def _line_search(
+    objective: Objective, h: Array, value: float, gradient: Array, direction: Array, slope: float
+) -> tuple[Array, float, Array] | None:
+    """Backtrack until the value falls enough, or until the slope tells that it does where values cannot."""
+    length = 1.0
+    noise = 8 * np.finfo(np.float64).eps * max(abs(value), 1.0)
+    size = np.abs(gradient).max()
+    for _ in range(40):
+        h_new = h + length * direction
+        value_new, gradient_new = objective.evaluate(h_new)
+        slope_new = float(direction @ gradient_new)
+        if value_new <= value + 1e-4 * length * slope:
+            return h_new, value_new, gradient_new
+        if value_new <= value + noise and abs(slope_new) <= 0.9 * abs(slope) and np.abs(gradient_new).max() < size:
+            return h_new, value_new, gradient_new
+        # The minimiser of the parabola through what is known, kept within reason.
+        bend = value_new - value - length * slope
+        shrink = -0.5 * length * slope / bend if np.isfinite(bend) and bend > 0 else 0.1
+        length *= float(np.clip(shrink, 0.1, 0.5))
+    return None
