@@ -27,9 +27,7 @@ def check_sample_weight(sample_weight: ArrayLike | None, n_rows: int) -> NDArray
     if weight.ndim != 1:
         raise ValueError(f"sample_weight must be 1D array or scalar, got {weight.ndim}D: give one number a row")
     if weight.shape[0] != n_rows:
-        raise ValueError(
-            f"sample_weight has {weight.shape[0]} entries for {n_rows} rows: give one number for each row"
-        )
+        raise ValueError(f"sample_weight has {weight.shape[0]} entries for {n_rows} rows: give one number for each row")
     wrong = ~(np.isfinite(weight) & (weight >= 0))
     if wrong.any():
         row = int(np.argmax(wrong))

@@ -66,9 +66,7 @@ def check_domains(sample_domain: ArrayLike | None, n_rows: int) -> NDArray[np.in
     if given.ndim != 1:
         raise ValueError(f"sample_domain has {given.ndim} dimensions: give one integer for each row")
     if given.shape[0] != n_rows:
-        raise ValueError(
-            f"sample_domain has {given.shape[0]} entries for {n_rows} rows: give one integer for each row"
-        )
+        raise ValueError(f"sample_domain has {given.shape[0]} entries for {n_rows} rows: give one integer for each row")
     remedy = "give each source a positive number and the target a negative one"
     if given.dtype.kind == "b":
         raise ValueError(f"sample_domain has booleans, not integers: {remedy}")
@@ -82,9 +80,7 @@ def check_domains(sample_domain: ArrayLike | None, n_rows: int) -> NDArray[np.in
             raise ValueError(f"sample_domain has {given[row]} at row {row}: {remedy}")
     domains = numbers.astype(np.int64)
     if not (domains < 0).any():
-        raise ValueError(
-            f"no target rows among {n_rows}: mark the rows of the target with a negative sample_domain"
-        )
+        raise ValueError(f"no target rows among {n_rows}: mark the rows of the target with a negative sample_domain")
     return domains
 
 
@@ -275,6 +271,9 @@ class TargetKFold(_TargetSplitter, BaseCrossValidator):
     [0 1 2 3] [4 5]
     """
 
+    n_splits: int
+    shuffle: bool
+
     def __init__(
         self,
         n_splits: int = 5,
@@ -332,9 +331,7 @@ class TargetShuffleSplit(_TargetSplitter, BaseShuffleSplit):
         random_state: Any = None,
         stratify: bool | str = "auto",
     ) -> None:
-        super().__init__(
-            n_splits=n_splits, test_size=test_size, train_size=train_size, random_state=random_state
-        )
+        super().__init__(n_splits=n_splits, test_size=test_size, train_size=train_size, random_state=random_state)
         self.stratify = stratify
 
     def _fewest(self) -> int:

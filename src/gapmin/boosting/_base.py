@@ -168,14 +168,14 @@ class BaseBoosting(MetaEstimatorMixin, BaseEstimator, metaclass=ABCMeta):
         if y is None:
             raise ValueError(f"{type(self).__name__} requires y to be passed, but the target y is None.")
         X = self._validate_X(X, reset=True)
+        labels = column_or_1d(y, warn=True)
         if isinstance(self, ClassifierMixin):
-            y = column_or_1d(y, warn=True)
-            check_classification_targets(y)
+            check_classification_targets(labels)
         else:
-            y = _check_y(column_or_1d(y, warn=True), y_numeric=True).astype(np.float64, copy=False)
+            labels = _check_y(labels, y_numeric=True).astype(np.float64, copy=False)
         n = _num_samples(X)
-        if y.shape[0] != n:
-            raise ValueError(f"y has {y.shape[0]} labels for {n} rows of X: give one label a row")
+        if labels.shape[0] != n:
+            raise ValueError(f"y has {labels.shape[0]} labels for {n} rows of X: give one label a row")
         weight = check_sample_weight(sample_weight, n)
         domain = check_domains(sample_domain, n)
         used = self._used_rows(domain, weight)
@@ -184,12 +184,12 @@ class BaseBoosting(MetaEstimatorMixin, BaseEstimator, metaclass=ABCMeta):
                 f"no target rows of positive weight among {n}: give some target rows a positive sample_weight"
             )
         if not used.all():
-            X, y = _safe_indexing(X, np.flatnonzero(used)), y[used]
+            X, labels = _safe_indexing(X, np.flatnonzero(used)), labels[used]
             domain, weight = domain[used], weight[used]
         if isinstance(self, ClassifierMixin):
-            self.classes_, y = np.unique(y, return_inverse=True)
-            self._check_target_classes(y[domain < 0])
-        return Rows(X, y, domain, weight), used
+            self.classes_, labels = np.unique(labels, return_inverse=True)
+            self._check_target_classes(labels[domain < 0])
+        return Rows(X, labels, domain, weight), used
 
     def _check_target_classes(self, codes: NDArray[np.intp]) -> None:
         if np.ptp(codes) == 0:
@@ -242,4 +242,3 @@ class BaseBoosting(MetaEstimatorMixin, BaseEstimator, metaclass=ABCMeta):
         tags.input_tags.sparse = learner.input_tags.sparse
         tags.input_tags.allow_nan = learner.input_tags.allow_nan
         return tags
-

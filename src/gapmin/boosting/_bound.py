@@ -20,7 +20,9 @@ def why_not(booster: GapBoostClassifier) -> str | None:
     """Return the condition of Proposition 1 that does not hold for a fitted booster, or None."""
     learner = booster.estimators_[0]
     if not all(isinstance(h, WeightedLogisticRegression) for h in booster.estimators_):
-        return f"its learners are linear, and {type(learner).__name__} is not known to be: use WeightedLogisticRegression"
+        return (
+            f"its learners are linear, and {type(learner).__name__} is not known to be: use WeightedLogisticRegression"
+        )
     if booster.classes_.size != 2:
         return f"it is for two classes, and there are {booster.classes_.size}"
     if booster.resample:
@@ -74,7 +76,8 @@ def proposition_1(booster: GapBoostClassifier, delta: float, R: float | None) ->
     B = float(np.logaddexp(0, R * np.sqrt(np.log(2) / lam)))
     gamma, count = parts["gamma_target"], parts["n_target"]
     assumptions = [
-        f"f(x) = sum_k alpha_k <h_k, x> with alphas that sum to one, in logistic loss; predict uses vote={booster.vote!r}",
+        "f(x) = sum_k alpha_k <h_k, x> with alphas that sum to one, in logistic loss; "
+        f"predict votes with vote={booster.vote!r} instead",
         f"||x|| <= R = {R:.4g} for every x of the target ({radius_from})",
         "the weights do not depend on the sample; gapBoost learnt them from it",
     ]

@@ -1,4 +1,4 @@
-"""Calling the learning algorithm A of the paper: with weights, or with a weighted bootstrap; any scikit-learn estimator."""
+"""Calling the learning algorithm A of the paper: any scikit-learn estimator, with weights or a weighted bootstrap."""
 
 from __future__ import annotations
 
@@ -155,4 +155,3 @@ class Learners:
         if learner.classes_.size == self.classes.size:
             return codes
         return np.searchsorted(self.classes, learner.classes_)[codes]
-

@@ -16,7 +16,7 @@ LOSSES: dict[str, Callable[[Array], Array]] = {
 
 
 def relative_errors(predicted: Array, y: Array, loss: str) -> Array:
-    """Return |h(x) - y| / max |h(x) - y| through `loss`; zeros where every error is 0.
+    """Return |h(x) - y| / max |h(x) - y| through `loss`; zeros where every error is 0 but for round-off.
 
     Examples
     --------
@@ -25,4 +25,6 @@ def relative_errors(predicted: Array, y: Array, loss: str) -> Array:
     """
     error = np.abs(predicted - y)
     largest = error.max()
-    return LOSSES[loss](error / largest) if largest > 0 else error
+    if largest <= 1e-12 * np.abs(y).max():
+        return np.zeros_like(error)
+    return LOSSES[loss](error / largest)

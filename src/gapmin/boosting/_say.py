@@ -11,7 +11,7 @@ PERFECT = -math.log(np.finfo(np.float64).eps)
 """Say of a learner without an error, beyond that of all others together."""
 
 
-def say_of(error: float, n_classes: int, others: Iterable[float]) -> float:
+def say_of(error: float, n_classes: int, others: Iterable[float] = ()) -> float:
     """log((1 - error) / error), plus log(n_classes - 1) for more than two classes (SAMME).
 
     An error of 0 (or 1) has a large finite say (or its negative): more than all `others` together, so that the
@@ -19,7 +19,7 @@ def say_of(error: float, n_classes: int, others: Iterable[float]) -> float:
 
     Examples
     --------
-    >>> say_of(0.25, 2, [])
+    >>> say_of(0.25, 2)
     1.0986...
     >>> say_of(0.0, 2, [1.0, 2.0])
     39.04...

@@ -37,6 +37,7 @@ class _GapBoost(BaseBoosting):
         "gamma_max": [Interval(Real, 0, None, closed="neither"), None],
         "exact_cap": ["boolean"],
         "target_share": [Interval(Real, 0, 1, closed="neither"), None],
+        "stop_when_perfect": ["boolean"],
     }
 
     rho_source: float
@@ -44,20 +45,21 @@ class _GapBoost(BaseBoosting):
     gamma_max: float | None
     exact_cap: bool
     target_share: float | None
+    stop_when_perfect: bool
 
     gap_history_: Array
 
     def _check_settings(self, rows: Rows) -> None:
         if self.rho_source > self.rho_target:
             raise ValueError(
-                f"rho_source={self.rho_source} is above rho_target={self.rho_target}: a source row must not be trusted "
-                "more than a target row; lower rho_source or raise rho_target"
+                f"rho_source={self.rho_source} is above rho_target={self.rho_target}: a source row must not be "
+                "trusted more than a target row; lower rho_source or raise rho_target"
             )
         count = rows.both.count
         if self.exact_cap and self._cap(rows) * count < 1:
             raise ValueError(
-                f"gamma_max={self._cap(rows):.3g} is below 1/N={1 / count:.3g}: weights under that cap cannot sum to one; "
-                "raise gamma_max or set exact_cap=False"
+                f"gamma_max={self._cap(rows):.3g} is below 1/N={1 / count:.3g}: weights under that cap cannot sum "
+                "to one; raise gamma_max or set exact_cap=False"
             )
 
     def _cap(self, rows: Rows) -> float:
@@ -94,6 +96,14 @@ class _GapBoost(BaseBoosting):
     def _scale(self, difference: Array) -> Array:
         return difference
 
+    def _say(self, epsilon: float, n_classes: int, so_far: list[Round]) -> tuple[float, bool]:
+        """Return alpha (line 7), and whether to go on after this round."""
+        if 0 < epsilon < 1:
+            return say_of(epsilon, n_classes), True
+        if self.stop_when_perfect:
+            return say_of(epsilon, n_classes, (past.alpha for past in so_far)), False
+        return say_of(epsilon, n_classes), True
+
     def _log_factor(self, rows: Rows, disagree: Array, alpha: float, error: Array) -> Array:
         """Return beta of every row: lines 8 to 15."""
         # rho_target > 0 is the other rule of Sec. 6.1.4: up-weight the target rows on which they agree.
@@ -126,18 +136,22 @@ class GapBoostClassifier(_GapBoost, VotingClassifierMixin):
     rho_source : float, default=log(1/2)
         What the log-weight of a source row gains when the auxiliary learners disagree on it; at most 0.
     rho_target : float, default=0.0
-        The same for target rows, at least `rho_source`. Above 0 it is what target rows gain when they agree (Sec. 6.1.4).
+        The same for target rows, at least `rho_source`. Above 0 it is what they gain when the auxiliary learners agree
+        (Sec. 6.1.4).
     gamma_max : float, default=None
         The largest weight of a row; None is 1 / sqrt(number of target rows), Remark 7.
     exact_cap : bool, default=False
         Printed, the cap is applied before the weights are normalised and may be exceeded after it. True makes it hold.
     target_share : float, default=None
         The mass the target's rows start with; None, as printed, gives every row the same weight.
+    stop_when_perfect : bool, default=True
+        End with a learner that makes no error, which then decides alone. False goes on, with such learners as equals:
+        the weights still move where the auxiliary learners disagree. Worth it with fully grown trees.
     vote : {"hard", "soft"}, default="hard"
         Printed, a learner votes with its label; "soft" votes with tanh of half its log-odds.
     resample : bool, default=False
-        Hand each learner a weighted bootstrap of its rows instead of weights, as the paper's experiments did. It is what
-        happens anyway with a base learner that takes no `sample_weight`.
+        Hand each learner a weighted bootstrap of its rows instead of weights, as the paper's experiments did. It is
+        what happens anyway with a base learner that takes no `sample_weight`.
     n_jobs : int, default=None
         Threads for the learners of one round. The result does not depend on it.
     random_state : int, RandomState instance or None, default=None
@@ -198,6 +212,7 @@ class GapBoostClassifier(_GapBoost, VotingClassifierMixin):
         gamma_max: float | None = None,
         exact_cap: bool = False,
         target_share: float | None = None,
+        stop_when_perfect: bool = True,
         vote: str = "hard",
         resample: bool = False,
         n_jobs: int | None = None,
@@ -211,6 +226,7 @@ class GapBoostClassifier(_GapBoost, VotingClassifierMixin):
         self.gamma_max = gamma_max
         self.exact_cap = exact_cap
         self.target_share = target_share
+        self.stop_when_perfect = stop_when_perfect
         self.vote = vote
         self.resample = resample
         self.n_jobs = n_jobs
@@ -231,15 +247,9 @@ class GapBoostClassifier(_GapBoost, VotingClassifierMixin):
         learner, disagree = self._train(rows, learners, log_weight)
         wrong = learners.predict(learner, rows.both) != rows.y
         epsilon = float(weight[wrong].sum())
-        alpha = say_of(epsilon, self.classes_.size, (past.alpha for past in so_far))
-        decided = not 0 < epsilon < 1
-        return Round(
-            learner,
-            alpha,
-            epsilon,
-            None if decided else self._log_factor(rows, disagree, alpha, wrong),
-            record=self._record(rows, disagree, weight),
-        )
+        alpha, go_on = self._say(epsilon, self.classes_.size, so_far)
+        log_factor = self._log_factor(rows, disagree, alpha, wrong) if go_on else None
+        return Round(learner, alpha, epsilon, log_factor, record=self._record(rows, disagree, weight))
 
     def _difference(self, h_source: Array, h_target: Array) -> Array:
         return (h_source != h_target).astype(np.float64)
@@ -289,6 +299,9 @@ class GapBoostRegressor(_GapBoost, CombiningRegressorMixin):
         Printed, the cap is applied before the weights are normalised and may be exceeded after it. True makes it hold.
     target_share : float, default=None
         The mass the target's rows start with; None, as printed, gives every row the same weight.
+    stop_when_perfect : bool, default=True
+        End with a learner that makes no error, which then decides alone. False goes on, with such learners as equals:
+        the weights still move where the auxiliary learners disagree. Worth it with fully grown trees.
     loss : {"linear", "square", "exponential"}, default="linear"
         How an error counts relative to the largest; linear is printed.
     resample : bool, default=False
@@ -342,6 +355,7 @@ class GapBoostRegressor(_GapBoost, CombiningRegressorMixin):
         gamma_max: float | None = None,
         exact_cap: bool = False,
         target_share: float | None = None,
+        stop_when_perfect: bool = True,
         loss: str = "linear",
         resample: bool = False,
         n_jobs: int | None = None,
@@ -355,6 +369,7 @@ class GapBoostRegressor(_GapBoost, CombiningRegressorMixin):
         self.gamma_max = gamma_max
         self.exact_cap = exact_cap
         self.target_share = target_share
+        self.stop_when_perfect = stop_when_perfect
         self.loss = loss
         self.resample = resample
         self.n_jobs = n_jobs
@@ -369,8 +384,8 @@ class GapBoostRegressor(_GapBoost, CombiningRegressorMixin):
         record = self._record(rows, kappa, weight)
         if epsilon >= 0.5:  # a mean with negative weights is no mean
             return Round(learner, 1.0, epsilon, None, keep=not so_far, record=record)
-        alpha = say_of(epsilon, 2, (past.alpha for past in so_far))
-        log_factor = None if epsilon <= 0 else self._log_factor(rows, kappa, alpha, errors)
+        alpha, go_on = self._say(epsilon, 2, so_far)
+        log_factor = self._log_factor(rows, kappa, alpha, errors) if go_on else None
         return Round(learner, alpha, epsilon, log_factor, record=record)
 
     def _difference(self, h_source: Array, h_target: Array) -> Array:

@@ -17,7 +17,6 @@ from sklearn.utils._param_validation import Interval
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-
 from gapmin._validation import check_sample_weight
 from gapmin.linear._solver import Array, CholeskyMetric, DiagonalMetric, Metric, minimise
 
@@ -45,7 +44,8 @@ class LogisticObjective:
         self.fit_intercept = fit_intercept
         self.n_outputs = 1 if n_classes == 2 else n_classes
         self.dtype = X.dtype
-        self.sign = (2 * codes - 1).astype(self.dtype) if n_classes == 2 else None
+        self.binary = n_classes == 2
+        self.sign: Array = (2 * codes - 1).astype(self.dtype)
         self.weight: Array = np.empty(0)
         self._at: Array | None = None
         self._margin: Array = np.empty(0)
@@ -74,7 +74,7 @@ class LogisticObjective:
     def evaluate(self, h: Array) -> tuple[float, Array]:
         """Return value and gradient at `h`."""
         margin = self.margins(h)
-        loss, residual = self._binary(margin) if self.sign is not None else self._multinomial(margin)
+        loss, residual = self._binary(margin) if self.binary else self._multinomial(margin)
         coef, _ = self.split(h)
         gradient = np.empty((self.n_outputs, h.size // self.n_outputs))
         d = self.X.shape[1]
@@ -177,7 +177,7 @@ class LogisticObjective:
 class WeightedLogisticRegression(LinearClassifierMixin, SparseCoefMixin, BaseEstimator):
     r"""Logistic regression that minimises :math:`\sum_i w_i \ell_i(h) + \lambda \|h\|^2`.
 
-    The weights are divided by their sum inside, so any scale of `sample_weight` gives the same fit; the intercept is not
+    The weights are divided by their sum inside, so any scale of them gives the same fit; the intercept is not
     penalised. Two classes have one output, more have one each (multinomial). With N rows and weights of mean 1 it is
     scikit-learn's ``LogisticRegression(C=1 / (2 * lam * N))``.
 
@@ -260,9 +260,7 @@ class WeightedLogisticRegression(LinearClassifierMixin, SparseCoefMixin, BaseEst
         weight = check_sample_weight(sample_weight, X.shape[0])
         classes, codes = np.unique(y, return_inverse=True)
         if classes.size < 2:
-            raise ValueError(
-                f"y has one class ({classes[0]}): logistic regression needs samples of at least 2 classes"
-            )
+            raise ValueError(f"y has one class ({classes[0]}): logistic regression needs samples of at least 2 classes")
         start = None
         if self.warm_start and hasattr(self, "coef_") and np.array_equal(self.classes_, classes):
             start = np.column_stack([self.coef_, self.intercept_] if self.fit_intercept else [self.coef_])
@@ -291,8 +289,8 @@ class WeightedLogisticRegression(LinearClassifierMixin, SparseCoefMixin, BaseEst
 class LogisticFits:
     """Fits of one model to one X and y under changing weights, each started where the last one ended.
 
-    What survives from fit to fit: the coefficients, the margins of the rows under them, and the Cholesky factor. `made` is the
-    last learner fitted.
+    What survives from fit to fit: the coefficients, the margins of the rows under them, and the Cholesky factor.
+    `made` is the last learner fitted.
 
     Parameters
     ----------
@@ -337,7 +335,7 @@ class LogisticFits:
             )
         self.h, self.metric, self.made = solution.h, solution.metric, learner
         coef, intercept = objective.split(solution.h)
-        if objective.sign is None and objective.fit_intercept:
+        if not objective.binary and objective.fit_intercept:
             intercept = intercept - intercept.mean()  # only differences count: take them around 0
         learner.classes_ = self.classes
         learner.coef_ = coef.astype(objective.dtype)

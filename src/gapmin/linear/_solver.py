@@ -1,8 +1,8 @@
 """One solver for smooth convex objectives: L-BFGS in the metric of a Cholesky factor that is used again.
 
-With a fresh factor of the Hessian the first step is Newton's; with one from an earlier fit (boosting changes the weights a
-little each round) the L-BFGS pairs mend what has changed, at the price of a gradient a step. Where d is too large
-for a d x d factor the metric is diagonal and the method is plain L-BFGS.
+With a fresh factor of the Hessian the first step is Newton's; with one from an earlier fit (boosting changes the
+weights a little each round) the L-BFGS pairs mend what has changed, at the price of a gradient a step. Where d is too
+large for a d x d factor the metric is diagonal and the method is plain L-BFGS.
 """
 
 from __future__ import annotations
@@ -48,7 +48,8 @@ class CholeskyMetric:
         self._factors = []
         for block in blocks:
             potrf, self._potrs = get_lapack_funcs(("potrf", "potrs"), (block,))
-            ridge = 4 * np.finfo(block.dtype).eps * max(float(np.trace(block)), np.finfo(block.dtype).tiny)
+            limits = np.finfo(block.dtype)
+            ridge = max(4 * float(limits.eps) * float(np.trace(block)), float(limits.tiny))
             for _ in range(40):
                 factor, failed = potrf(block, lower=True, clean=False)
                 if not failed:

@@ -1,0 +1,45 @@
+"""Transfer problems to learn, compare and teach with."""
+
+from __future__ import annotations
+
+from ._digits import load_digits_transfer
+from ._newsgroups import load_newsgroups
+from ._problem import Split, TransferProblem
+from ._regression import load_thirds, make_friedman_transfer, thirds
+
+__all__ = [
+    "Split",
+    "TransferProblem",
+    "embedded_problems",
+    "load_digits_transfer",
+    "load_newsgroups",
+    "load_thirds",
+    "make_friedman_transfer",
+    "thirds",
+]
+
+
+def embedded_problems() -> list[TransferProblem]:
+    """Return every problem whose data comes with the installed packages: no download, no file to provide.
+
+    Examples
+    --------
+    >>> from gapmin.datasets import embedded_problems
+    >>> for problem in embedded_problems()[:5]:
+    ...     print(problem)
+    <TransferProblem 'digits -> mnist': target 5000 x 64, source 1797>
+    <TransferProblem 'mnist -> digits': target 1797 x 64, source 5000>
+    <TransferProblem 'digits -> mnist, odd': target 5000 x 64, source 1797>
+    <TransferProblem 'mnist -> digits, odd': target 1797 x 64, source 5000>
+    <TransferProblem 'diabetes low': target 148 x 9, sources 147 + 147>
+    """
+    return [
+        load_digits_transfer("digits"),
+        load_digits_transfer("mnist"),
+        load_digits_transfer("digits", binary=True),
+        load_digits_transfer("mnist", binary=True),
+        *load_thirds("diabetes"),
+        *load_thirds("housing"),
+        *load_thirds("autompg"),
+        make_friedman_transfer(),
+    ]
