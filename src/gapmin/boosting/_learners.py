@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from joblib import effective_n_jobs
 from numpy.typing import NDArray
+from sklearn import config_context
 from sklearn.base import BaseEstimator, clone
 from sklearn.dummy import DummyClassifier
 from sklearn.ensemble._base import _set_random_states
@@ -102,13 +103,14 @@ class Learners:
 
     def train(self, parts: list[Part], log_weight: Array) -> list[Any]:
         """Train a learner on each part, with the weights that `log_weight` gives to its rows."""
-        seeds = self.random_state.randint(np.iinfo(np.int32).max, size=len(parts))
-        tasks = zip(parts, seeds, strict=True)
+        # The first part's learner draws the same numbers however many others there are in the round.
+        seed = self.random_state.randint(np.iinfo(np.int32).max)
+        tasks = [(part, [seed, place]) for place, part in enumerate(parts)]
         if self._threads is None:
             return [self._train(part, log_weight, seed) for part, seed in tasks]
         return self._threads(delayed(self._train)(part, log_weight, seed) for part, seed in tasks)
 
-    def _train(self, part: Part, log_weight: Array, seed: int) -> Any:
+    def _train(self, part: Part, log_weight: Array, seed: list[int]) -> Any:
         log_part = log_weight[part.index]
         weight = np.exp(log_part - log_part.max())
         random_state = np.random.RandomState(seed)
@@ -124,7 +126,9 @@ class Learners:
             return learner.fit(_safe_indexing(part.X, drawn), y[drawn])
         # Weights that sum to 1 would over-regularise a learner that sums its losses: give them the sum of plain rows.
         weight *= part.count / weight.sum()
-        return learner.fit(part.X, y, **(weight_arguments(learner, weight) or {}))
+        # Routing would want the pipeline's steps to ask for the weights; we know who takes them.
+        with config_context(enable_metadata_routing=False):
+            return learner.fit(part.X, y, **(weight_arguments(learner, weight) or {}))
 
     def _train_warm(self, part: Part, weight: Array, random_state: np.random.RandomState) -> Any:
         """Our own learner goes on from its last fit to the same rows; a bootstrap is a weight of counts to it."""

@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 import numpy as np
-from scipy.special import logsumexp
 
 from gapmin.boosting._rows import Array
+
+
+def log_sum(log_weight: Array) -> float:
+    """Return the logarithm of the sum of the weights."""
+    largest = log_weight.max()
+    return float(largest + np.log(np.exp(log_weight - largest).sum()))
 
 
 def normalise(log_weight: Array) -> Array:
@@ -16,7 +21,7 @@ def normalise(log_weight: Array) -> Array:
     >>> np.exp(normalise(np.log([1.0, 3.0])))
     array([0.25, 0.75])
     """
-    return log_weight - logsumexp(log_weight)
+    return log_weight - log_sum(log_weight)
 
 
 def clip(log_weight: Array, log_cap: Array) -> Array:
@@ -29,7 +34,7 @@ def clip(log_weight: Array, log_cap: Array) -> Array:
     >>> np.exp(clip(np.log([1.0, 1.0, 6.0]), np.log([0.5, 0.5, 0.5])))
     array([0.16666667, 0.16666667, 0.66666667])
     """
-    return normalise(np.minimum(log_weight, log_cap + logsumexp(log_weight)))
+    return normalise(np.minimum(log_weight, log_cap + log_sum(log_weight)))
 
 
 def water_fill(log_weight: Array, log_cap: Array) -> Array:

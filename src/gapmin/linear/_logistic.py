@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import logsumexp, softmax
+from scipy.special import softmax
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model._base import LinearClassifierMixin, SparseCoefMixin
@@ -95,20 +95,28 @@ class LogisticObjective:
 
     def _multinomial(self, margin: Array) -> tuple[float, Array]:
         rows = np.arange(len(margin))
-        loss = logsumexp(margin, axis=1) - margin[rows, self.codes]
-        residual = softmax(margin, axis=1)
+        below = margin - margin.max(axis=1, keepdims=True)
+        residual = np.exp(below)
+        total = residual.sum(axis=1, keepdims=True)
+        loss = np.log(total[:, 0]) - below[rows, self.codes]
+        residual /= total
         self._curvature = residual.copy()
         residual[rows, self.codes] -= 1
         residual *= self.weight[:, None]
         return float(self.weight @ loss), residual
 
-    def metric(self, h: Array) -> Metric:
-        """Return the curvature at the last point evaluated: the Hessian, its blocks or its diagonal, by size."""
+    def metric(self, *, bound: bool = False) -> Metric:
+        """Return the curvature at the last point evaluated: the Hessian, its blocks or its diagonal, by size.
+
+        With `bound`, what it is nowhere above: p (1 - p) <= 1/4 for two classes, diag(p) - p p' <= 1/2 for more.
+        """
         probability = self._curvature
         own = self.weight[:, None] * probability * (1 - probability)
+        if bound:
+            own = np.repeat(self.weight[:, None] * (0.25 if self.binary else 0.5), self.n_outputs, axis=1)
         if self.X.shape[1] > _FACTOR_LIMIT:
             return DiagonalMetric(np.concatenate([self._diagonal(column) for column in own.T]))
-        if self.n_outputs == 1 or self.n_parameters > _COUPLED_LIMIT:
+        if bound or self.n_outputs == 1 or self.n_parameters > _COUPLED_LIMIT:
             return CholeskyMetric([self._gram(*self._sample(column)) for column in own.T])
         rows, share = self._sample(own.sum(axis=1))
         share = share / own[rows].sum(axis=1) * self.weight[rows]

@@ -31,8 +31,8 @@ class Objective(Protocol):
     def evaluate(self, h: Array) -> tuple[float, Array]:
         """Return value and gradient at `h`."""
 
-    def metric(self, h: Array) -> Metric:
-        """Return the curvature at the last point evaluated."""
+    def metric(self, *, bound: bool = False) -> Metric:
+        """Return the curvature at the last point evaluated, or a bound on it at every point."""
 
 
 class CholeskyMetric:
@@ -94,7 +94,7 @@ def minimise(
     metric: Metric | None = None,
     tol: float = 1e-8,
     max_iter: int = 1000,
-    patience: int = 3,
+    patience: int = 4,
     memory: int = 10,
 ) -> Solution:
     """Minimise a smooth convex objective until the largest entry of its gradient is at most `tol`.
@@ -123,12 +123,12 @@ def minimise(
     size = float(np.abs(gradient).max())
     fresh = metric is None
     age, pairs = 0, deque[tuple[Array, Array, float]](maxlen=memory)
-    n_iter = 0
+    n_iter, bounded = 0, False
     while size > tol and n_iter < max_iter:
         if metric is None or age >= patience:
-            metric, age = objective.metric(h), 0
+            metric, age = objective.metric(), 0
             pairs.clear()
-            patience *= 2  # a second renewal in one fit means that curvature is not what holds us up
+            patience += 1  # many renewals in one fit mean that curvature is not what holds us up
             fresh = True
         direction = -_apply_inverse(gradient, pairs, metric)
         slope = float(direction @ gradient)
@@ -138,10 +138,13 @@ def minimise(
             slope = float(direction @ gradient)
         step = _line_search(objective, h, value, gradient, direction, slope)
         if step is None:
-            if age == 0:
-                break  # a fresh metric and no descent: this is what the arithmetic can give
-            age = patience
+            if bounded:
+                break  # a bound on the curvature and no descent: this is what the arithmetic can give
+            # Where weights sit on rows that are far on one side, the local curvature says nothing.
+            metric, age, bounded = objective.metric(bound=True), 0, True
+            pairs.clear()
             continue
+        bounded = False
         h_new, value, gradient_new = step
         moved, bent = h_new - h, gradient_new - gradient
         curvature = float(moved @ bent)
@@ -179,7 +182,7 @@ def _line_search(
     length = 1.0
     noise = 8 * np.finfo(np.float64).eps * max(abs(value), 1.0)
     size = np.abs(gradient).max()
-    for _ in range(40):
+    for _ in range(20):
         h_new = h + length * direction
         value_new, gradient_new = objective.evaluate(h_new)
         slope_new = float(direction @ gradient_new)

@@ -1,0 +1,265 @@
+"""The demonstration: every booster on every embedded problem, in parallel, as plain results."""
+
+from __future__ import annotations
+
+import signal
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from itertools import islice
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from joblib import Parallel, delayed, effective_n_jobs
+from sklearn.base import clone
+from threadpoolctl import threadpool_limits
+
+from gapmin.boosting import (
+    AdaBoostClassifier,
+    AdaBoostRegressor,
+    GapBoostClassifier,
+    GapBoostRegressor,
+    TrAdaBoostClassifier,
+    TrAdaBoostRegressor,
+    TransferBoostClassifier,
+)
+from gapmin.datasets import (
+    TransferProblem,
+    embedded_problems,
+    load_digits_transfer,
+    load_thirds,
+    make_friedman_transfer,
+)
+from gapmin.report.comparison import BOTH, GAPBOOST, GAPBOOST_SOFT, TARGET_ONLY, Comparison, ProblemFacts, Trace
+from gapmin.report.results import Cell
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+CURVE_SIZES = (20, 50, 125, 320)
+TITLE = "gapmin: boosting with other people's data"
+PROTOCOL = (
+    "Every method boosts 20 rounds. Base learners are the defaults: a logistic regression with a weighted loss "
+    "(penalty 0.01) for classes, regression trees of depth 6 for numbers.",
+    "gapBoost is as printed in the paper: weights, the hard vote, every row with the same weight to start. "
+    "gapBoost soft starts with 80% of the weight on the target and votes with the learners' margins. "
+    "Nothing is tuned by problem.",
+    "Several sources are pooled into one, as in the paper's tables.",
+    "Each split draws the target rows that train at random, in a classification again until every class is there; "
+    "split and seed are the same for all methods, and the results the same for any number of processes.",
+)
+
+
+@dataclass(frozen=True)
+class Method:
+    """A booster and the name it goes by; `effort` is its learners per round, for the time left."""
+
+    label: str
+    estimator: Any
+    effort: float = 1
+
+
+CLASSIFIERS = (
+    Method(TARGET_ONLY, AdaBoostClassifier(train_on="target"), 0.1),
+    Method(BOTH, AdaBoostClassifier(train_on="both")),
+    Method("TrAdaBoost", TrAdaBoostClassifier()),
+    Method("TransferBoost", TransferBoostClassifier()),
+    Method(GAPBOOST, GapBoostClassifier(), 2),
+    Method(GAPBOOST_SOFT, GapBoostClassifier(target_share=0.8, vote="soft"), 2),
+)
+REGRESSORS = (
+    Method(TARGET_ONLY, AdaBoostRegressor(train_on="target"), 0.1),
+    Method(BOTH, AdaBoostRegressor(train_on="both")),
+    Method("TrAdaBoost", TrAdaBoostRegressor()),
+    Method(GAPBOOST, GapBoostRegressor(), 2),
+)
+
+
+@dataclass(frozen=True)
+class _Task:
+    """One fit to make; `n_target` is None by the problem's own protocol."""
+
+    problem: TransferProblem
+    method: Method
+    split: int
+    n_target: int | None = None
+
+    @property
+    def effort(self) -> float:
+        n_classes = np.unique(self.problem.y_target).size if self.problem.task == "classification" else 2
+        return self.method.effort * (2 * n_classes if n_classes > 2 else 1)
+
+
+def demo_problems(quick: bool = False) -> list[TransferProblem]:
+    """Return the problems of the demonstration, their sources pooled; `quick` leaves out all that take long."""
+    problems = (
+        embedded_problems()
+        if not quick
+        else [
+            load_digits_transfer("digits", binary=True),
+            load_digits_transfer("mnist", binary=True),
+            load_thirds("autompg")[0],
+            make_friedman_transfer(),
+        ]
+    )
+    return [problem.pooled() for problem in problems]
+
+
+def curve_problems(problems: Sequence[TransferProblem]) -> list[TransferProblem]:
+    """Return those to be run with several numbers of target rows: of two classes, for ten take too long."""
+    return [each for each in problems if each.task == "classification" and np.unique(each.y_target).size == 2]
+
+
+def run_demo(
+    problems: Sequence[TransferProblem],
+    *,
+    curve: Sequence[TransferProblem] = (),
+    curve_sizes: Sequence[int] = CURVE_SIZES,
+    n_splits: int = 5,
+    n_jobs: int | None = -1,
+    on_progress: Callable[[float, int], object] = lambda share, n_fits: None,
+) -> Comparison:
+    """Fit every method on every split of every problem.
+
+    Parameters
+    ----------
+    problems : sequence of TransferProblem
+        With names of their own.
+    curve : sequence of TransferProblem
+        Classification problems to be run with several numbers of target rows.
+    curve_sizes : sequence of int
+        Those numbers.
+    n_splits : int, default=5
+    n_jobs : int, default=-1
+        Processes; the result does not depend on it.
+    on_progress : callable
+        Told after each fit which share of the work is done, and how many fits there are.
+
+    Returns
+    -------
+    Comparison
+    """
+    start = time.perf_counter()
+    # Split by split, so that what is left looks like what is done.
+    tasks = [
+        task
+        for split in range(n_splits)
+        for task in (
+            *(_Task(problem, method, split) for problem in problems for method in _methods(problem)),
+            *(
+                _Task(problem, method, split, size)
+                for problem in curve
+                for size in curve_sizes
+                for method in _methods(problem)
+            ),
+        )
+    ]
+    cells: list[Cell] = []
+    curve_cells: list[Cell] = []
+    traces: list[Trace] = []
+    done, whole = 0.0, sum(task.effort for task in tasks)
+    # Ctrl-C reaches the workers too: this process answers it, and ends them.
+    parallel = Parallel(n_jobs=n_jobs, return_as="generator", batch_size=1, initializer=_ignore_interrupts)
+    for task, (cell, trace) in zip(tasks, parallel(delayed(_run)(task) for task in tasks), strict=True):
+        (cells if task.n_target is None else curve_cells).append(cell)
+        traces += [] if trace is None else [trace]
+        done += task.effort
+        on_progress(done / whole, len(tasks))
+    return Comparison(
+        cells=cells,
+        curve=curve_cells,
+        traces=traces,
+        problems=[_facts(problem) for problem in problems],
+        n_splits=n_splits,
+        n_jobs=effective_n_jobs(n_jobs),
+        seconds=time.perf_counter() - start,
+    )
+
+
+def _methods(problem: TransferProblem) -> tuple[Method, ...]:
+    return CLASSIFIERS if problem.task == "classification" else REGRESSORS
+
+
+def _ignore_interrupts() -> None:
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+
+
+def _run(task: _Task) -> tuple[Cell, Trace | None]:
+    """Make one fit, on one thread wherever it runs, so that it is the same everywhere."""
+    problem, method = task.problem, task.method
+    with threadpool_limits(1):
+        split = next(islice(problem.splits(task.split + 1, task.n_target), task.split, None))
+        booster = clone(method.estimator).set_params(random_state=task.split)
+        start = time.perf_counter()
+        booster.fit(split.X, split.y, sample_domain=split.sample_domain)
+        seconds = time.perf_counter() - start
+        predicted = booster.predict(split.X_test)
+    if problem.task == "classification":
+        error = 100 * float(np.mean(predicted != split.y_test))
+    else:
+        error = float(np.sqrt(np.mean((predicted - split.y_test) ** 2)))
+    n_target = int((split.sample_domain < 0).sum())
+    trace = None
+    if method.label == GAPBOOST and problem.task == "classification" and task.split == 0 and task.n_target is None:
+        trace = Trace(problem.name, method.label, booster.mass_history_, booster.domains_, booster.gap_history_)
+    return Cell(problem.name, method.label, task.split, error, seconds, n_target), trace
+
+
+def _facts(problem: TransferProblem) -> ProblemFacts:
+    split = next(problem.splits(1))
+    return ProblemFacts(
+        problem.name,
+        problem.task,
+        problem.description,
+        n_train=int((split.sample_domain < 0).sum()),
+        n_test=split.y_test.size,
+        source_sizes=tuple(y.size for _, y in problem.sources),
+        n_features=problem.X_target.shape[1],
+    )
+
+
+@contextmanager
+def progress_on(console: Console, description: str) -> Iterator[Callable[[float, int], None]]:
+    """Show progress with the time left: a bar on a terminal, a line every fifth of the work elsewhere.
+
+    Yields
+    ------
+    callable
+        To be given the share that is done and the number of fits.
+    """
+    from rich.progress import (
+        BarColumn,
+        Progress,
+        TaskProgressColumn,
+        TextColumn,
+        TimeElapsedColumn,
+        TimeRemainingColumn,
+    )
+
+    if console.is_terminal:
+        columns = (
+            TextColumn("{task.description}"),
+            BarColumn(),
+            TaskProgressColumn(),
+            TimeElapsedColumn(),
+            TextColumn("left"),
+            TimeRemainingColumn(),
+        )
+        with Progress(*columns, console=console, transient=True) as bar:
+            task = bar.add_task(description, total=1.0)
+            yield lambda share, n_fits: bar.update(task, completed=share, description=f"{description}, {n_fits} fits")
+        return
+    start, shown = time.perf_counter(), 0
+
+    def line(share: float, n_fits: int) -> None:
+        nonlocal shown
+        if int(5 * share + 1e-9) > shown:
+            shown = int(5 * share + 1e-9)
+            left = (time.perf_counter() - start) * (1 - share) / share
+            console.print(f"{description}: {100 * share:.0f}% of {n_fits} fits, {max(left, 0):.0f} s left")
+
+    yield line
+
+
+__all__ = ["CLASSIFIERS", "REGRESSORS", "Method", "curve_problems", "demo_problems", "progress_on", "run_demo"]

@@ -1,0 +1,164 @@
+"""One self-contained HTML page: headings, text, tables and figures, no file beside it and nothing loaded."""
+
+from __future__ import annotations
+
+import io
+import os
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from .table import Table
+
+if TYPE_CHECKING:
+    from markupsafe import Markup
+
+FIGURE_SIZE = (5.2, 3.4)
+"""Inches: half the width of a wide page."""
+
+
+@dataclass(frozen=True)
+class Figure:
+    """A figure and what to see in it.
+
+    Attributes
+    ----------
+    draw : callable
+        Draws on the matplotlib Axes it is given: ``display.plot``.
+    caption : str
+    title : str
+        What is shown, in a few words; also what a screen reader says.
+    """
+
+    draw: Callable[[Any], Any]
+    caption: str
+    title: str
+
+
+@dataclass(frozen=True)
+class Section:
+    """A heading with text, tables and figures under it, in that order.
+
+    Attributes
+    ----------
+    heading : str
+    text : sequence of str
+        Paragraphs.
+    points : sequence of str
+        A list below the text.
+    tables : sequence of Table
+    figures : sequence of Figure
+    """
+
+    heading: str
+    text: Sequence[str] = ()
+    points: Sequence[str] = ()
+    tables: Sequence[Table] = ()
+    figures: Sequence[Figure] = ()
+
+
+@dataclass(frozen=True)
+class Report:
+    """What a page shows.
+
+    Attributes
+    ----------
+    title : str
+    headline : str
+        The result in a sentence.
+    sections : sequence of Section
+    """
+
+    title: str
+    headline: str
+    sections: Sequence[Section] = field(default_factory=list)
+
+
+def render_html(report: Report) -> str:
+    """Return the page.
+
+    Text is escaped; figures are drawn as inline SVG.
+
+    Examples
+    --------
+    >>> page = render_html(Report("A <b>title</b>", "All is well."))
+    >>> "<h1>A &lt;b&gt;title&lt;/b&gt;</h1>" in page
+    True
+    """
+    try:
+        from jinja2 import Environment, PackageLoader, StrictUndefined
+    except ImportError as error:
+        raise ImportError('the report is made with jinja2: pip install "gapmin[report]"') from error
+    numbers = iter(range(1, 1_000_000))
+    environment = Environment(
+        loader=PackageLoader("gapmin.report"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.globals["svg"] = lambda figure: inline_svg(figure, f"fig{next(numbers)}")
+    return environment.get_template("report.html").render(report=report)
+
+
+def write_html(report: Report, path: str | os.PathLike[str]) -> Path:
+    """Write the page, whole or not at all.
+
+    Parameters
+    ----------
+    report : Report
+    path : path
+        An existing file there is replaced once the new one is complete.
+
+    Returns
+    -------
+    Path
+        Where the page is.
+    """
+    return write_atomically(render_html(report), path)
+
+
+def write_atomically(text: str, path: str | os.PathLike[str]) -> Path:
+    """Write a text file beside its place and move it there, so that no reader ever meets half of it."""
+    place = Path(os.path.realpath(path))
+    draft = place.with_name(f".{place.name}.{os.getpid()}.part")
+    try:
+        draft.write_text(text, encoding="utf-8")
+        os.replace(draft, place)
+    finally:
+        draft.unlink(missing_ok=True)
+    return Path(path)
+
+
+def inline_svg(figure: Figure, name: str) -> Markup:
+    """Draw a figure as an SVG element to put into a page.
+
+    Parameters
+    ----------
+    figure : Figure
+    name : str
+        Put before every id, for ids must differ between the figures of one page.
+    """
+    try:
+        import matplotlib
+        from matplotlib.backends.backend_svg import FigureCanvasSVG
+        from matplotlib.figure import Figure as Canvas
+    except ImportError as error:
+        raise ImportError('figures are drawn with matplotlib: pip install "gapmin[report]"') from error
+    from markupsafe import Markup, escape
+
+    # Text stays text, to be read aloud, searched and copied; the salt makes two drawings the same to the byte.
+    with matplotlib.rc_context({"svg.fonttype": "none", "svg.hashsalt": "gapmin", "font.size": 10}):
+        canvas = Canvas(figsize=FIGURE_SIZE, layout="constrained")
+        FigureCanvasSVG(canvas)
+        figure.draw(canvas.subplots())
+        buffer = io.StringIO()
+        canvas.savefig(buffer, format="svg", transparent=True, bbox_inches="tight", pad_inches=0.04)
+    svg = buffer.getvalue()
+    svg = svg[svg.index("<svg") :]
+    svg = re.sub(r"<metadata>.*?</metadata>", "", svg, flags=re.DOTALL)
+    svg = re.sub(r'(\bid="|url\(#|href="#)', rf"\g<1>{name}-", svg)
+    label = str(escape(figure.title))
+    return Markup(svg.replace("<svg ", f'<svg role="img" aria-label="{label}" ', 1).strip())

@@ -1,0 +1,100 @@
+"""A table as data, so that the terminal and the HTML page show the same one."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One entry of a table.
+
+    Attributes
+    ----------
+    text : str
+    detail : str
+        Shown smaller beside the text: a standard error, a unit.
+    best : bool
+        Shown in bold.
+    """
+
+    text: str
+    detail: str = ""
+    best: bool = False
+
+    def __str__(self) -> str:
+        return self.text + self.detail
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table whose first column names the rows; the others hold numbers, or words where `numeric` is False.
+
+    Attributes
+    ----------
+    caption : str
+    header : sequence of str
+        One name a column.
+    rows : sequence of sequence of Entry
+    summary : sequence of sequence of Entry
+        Rows set apart below the others: averages.
+    narrow_header : sequence of str
+        The names broken into lines, for a terminal; empty takes `header`.
+    numeric : bool
+    """
+
+    caption: str
+    header: Sequence[str]
+    rows: Sequence[Sequence[Entry]]
+    summary: Sequence[Sequence[Entry]] = ()
+    narrow_header: Sequence[str] = ()
+    numeric: bool = True
+
+    def __post_init__(self) -> None:
+        for row in (*self.rows, *self.summary):
+            if len(row) != len(self.header):
+                raise ValueError(
+                    f"a row of {self.caption!r} has {len(row)} entries under {len(self.header)} column names: "
+                    "give each column one"
+                )
+
+
+def format_number(value: float, digits: int = 3) -> str:
+    """Write a number with so many significant digits, and no exponent at the sizes of errors.
+
+    Examples
+    --------
+    >>> [format_number(value) for value in (0.01234, 3.146, 38.47, 100.0, 1234.5)]
+    ['0.0123', '3.15', '38.5', '100', '1234']
+    """
+    if not abs(value) > 0:
+        return f"{value:.0f}"
+    # Rounding first: 9.996 has one digit less after the point than 9.99.
+    whole = len(str(int(abs(float(f"{value:.{digits - 1}e}")))))
+    if abs(value) >= 1:
+        return f"{value:.{max(digits - whole, 0)}f}"
+    return f"{value:.{digits}g}" if abs(value) >= 1e-4 else f"{value:.{digits - 1}e}"
+
+
+def shown_name(problem: str) -> str:
+    """Write a problem's name for readers.
+
+    Examples
+    --------
+    >>> shown_name("digits -> mnist")
+    'digits → mnist'
+    """
+    return problem.replace(" -> ", " → ")
+
+
+def listed(problems: Sequence[str]) -> str:
+    """Join names of problems as a sentence does, in quotes, for they may hold commas.
+
+    Examples
+    --------
+    >>> listed(["a -> b", "c, d", "e"])
+    '“a → b”, “c, d” and “e”'
+    """
+    names = [f"“{shown_name(problem)}”" for problem in problems]
+    return " and ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)

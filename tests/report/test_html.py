@@ -1,0 +1,178 @@
+import os
+import re
+import shutil
+import stat
+from html.parser import HTMLParser
+
+import pytest
+
+from gapmin.report import (
+    Entry,
+    ErrorCurveDisplay,
+    Figure,
+    Report,
+    Section,
+    Table,
+    WeightMassDisplay,
+    render_html,
+    write_html,
+)
+from gapmin.report import html as html_module
+
+EVIL = '<script>alert("x")</script>'
+VOID = {"meta", "link", "br", "img", "hr", "input"}
+
+
+def _figure(title="A figure"):
+    errors = {f"method {k}": [[30 - k, 31], [20 - k, 22], [10, 11 - k]] for k in range(6)}
+    return Figure(ErrorCurveDisplay(sizes=[20, 80, 320], errors=errors).plot, "See that it falls.", title)
+
+
+@pytest.fixture
+def report():
+    wide = Table(
+        f"A wide table {EVIL}",
+        ["", *(f"a rather long method name {k}" for k in range(9))],
+        [[Entry(EVIL), *(Entry("12.3", "±0.4", best=k == 2) for k in range(9))]],
+        summary=[[Entry("average"), *(Entry("12.3") for _ in range(9))]],
+    )
+    mass = Figure(WeightMassDisplay(mass=[[0.1, 0.9], [0.4, 0.6]], domains=[-1, 1]).plot, EVIL, EVIL)
+    return Report("A report", f"Headline {EVIL}", [Section("Numbers", [EVIL], [EVIL], [wide], [_figure(), mass])])
+
+
+class Page(HTMLParser):
+    """Collect tags and attributes, and check that every tag that opens is closed in order."""
+
+    def __init__(self, text):
+        super().__init__()
+        self.tags, self.ids, self.open = [], [], []
+        self.feed(text)
+
+    def handle_starttag(self, tag, attrs):
+        self.tags.append((tag, dict(attrs)))
+        self.ids += [value for name, value in attrs if name == "id"]
+        if tag not in VOID:
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag, attrs):
+        self.tags.append((tag, dict(attrs)))
+        self.ids += [value for name, value in attrs if name == "id"]
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag
+
+
+def test_page_is_well_formed_with_ids_used_once(report):
+    page = Page(render_html(report))
+    assert not page.open
+    assert len(page.ids) == len(set(page.ids))
+    assert sum(tag == "svg" for tag, _ in page.tags) == 2
+
+
+def test_references_inside_figures_point_to_ids_of_the_same_figure(report):
+    text = render_html(report)
+    ids = set(Page(text).ids)
+    referred = set(re.findall(r'(?:url\(#|href="#)([^")]+)', text))
+    assert referred
+    assert referred <= ids
+
+
+def test_nothing_is_loaded_from_anywhere(report):
+    text = render_html(report)
+    for tag, attributes in Page(text).tags:
+        assert tag not in {"script", "iframe", "img", "object", "embed"}
+        for name in ("src", "href", "xlink:href", "data", "action"):
+            assert attributes.get(name, "#").startswith(("#", "data:")), (tag, attributes)
+    assert "@import" not in text
+    assert not re.search(r"url\((?!#)", text)
+
+
+def test_text_is_escaped_everywhere(report):
+    text = render_html(report)
+    assert "<script" not in text.lower()
+    assert text.count("&lt;script&gt;") >= 7
+
+
+def test_table_shows_best_in_bold_with_its_standard_error(report):
+    text = render_html(report)
+    assert text.count("<strong>12.3</strong>") == 1
+    assert text.count("±0.4") == 9
+
+
+def test_the_same_report_gives_the_same_page(report):
+    assert render_html(report) == render_html(report)
+
+
+def test_written_whole_with_the_usual_permissions(report, tmp_path):
+    path = tmp_path / "report.html"
+    path.write_text("old")
+    assert write_html(report, path) == path
+    assert path.read_text(encoding="utf-8") == render_html(report)
+    assert os.listdir(tmp_path) == ["report.html"]
+    (tmp_path / "plain").touch()
+    assert stat.S_IMODE(path.stat().st_mode) == stat.S_IMODE((tmp_path / "plain").stat().st_mode)
+
+
+@pytest.mark.parametrize("error", [OSError("disk full"), KeyboardInterrupt()])
+def test_an_interrupted_write_leaves_the_old_file_and_no_other(report, tmp_path, monkeypatch, error):
+    path = tmp_path / "report.html"
+    path.write_text("old")
+
+    def fail(*_):
+        raise error
+
+    monkeypatch.setattr(html_module.os, "replace", fail)
+    with pytest.raises(type(error)):
+        write_html(report, path)
+    assert path.read_text() == "old"
+    assert os.listdir(tmp_path) == ["report.html"]
+
+
+def test_a_link_stays_a_link(report, tmp_path):
+    (tmp_path / "there").mkdir()
+    link = tmp_path / "report.html"
+    link.symlink_to(tmp_path / "there" / "real.html")
+    write_html(report, link)
+    assert link.is_symlink()
+    assert (tmp_path / "there" / "real.html").read_text(encoding="utf-8").startswith("<!DOCTYPE html>")
+
+
+@pytest.fixture(scope="module")
+def chromium():
+    executable = shutil.which("chromium")
+    if executable is None:
+        pytest.skip("chromium is not installed")
+    sync_api = pytest.importorskip("playwright.sync_api")
+    with sync_api.sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=executable, args=["--no-sandbox"])
+        yield browser
+        browser.close()
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", [400, 1400])
+def test_in_a_browser_the_page_fits_and_its_figures_show(report, tmp_path, chromium, width, scheme):
+    path = write_html(report, tmp_path / "report.html")
+    page = chromium.new_page(viewport={"width": width, "height": 900}, color_scheme=scheme)
+    complaints, requests = [], []
+    page.on("console", lambda message: complaints.append(message.text))
+    page.on("pageerror", lambda error: complaints.append(str(error)))
+    page.on("request", lambda request: requests.append(request.url))
+    page.goto(path.as_uri())
+    assert complaints == []
+    assert [url for url in requests if not url.startswith("data:")] == [path.as_uri()]
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    figures = page.locator("figure svg").all()
+    assert len(figures) == 2
+    for figure in figures:
+        assert figure.is_visible()
+        box = figure.bounding_box()
+        assert box["width"] > 250
+        assert box["height"] > 100
+        # Dark ink stands on a light card whatever the page's colours.
+        card = figure.evaluate("element => getComputedStyle(element.parentElement).backgroundColor")
+        assert card == "rgb(255, 255, 255)"
+    table = page.locator(".scroll").first
+    assert table.evaluate("element => element.scrollWidth >= element.clientWidth")
+    page.close()
