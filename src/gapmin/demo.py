@@ -7,7 +7,6 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -189,7 +188,7 @@ def _run(task: _Task) -> tuple[Cell, Trace | None]:
     """Make one fit, on one thread wherever it runs, so that it is the same everywhere."""
     problem, method = task.problem, task.method
     with threadpool_limits(1):
-        split = next(islice(problem.splits(task.split + 1, task.n_target), task.split, None))
+        split = problem.split(task.split, task.n_target)
         booster = clone(method.estimator).set_params(random_state=task.split)
         start = time.perf_counter()
         booster.fit(split.X, split.y, sample_domain=split.sample_domain)
@@ -207,7 +206,7 @@ def _run(task: _Task) -> tuple[Cell, Trace | None]:
 
 
 def _facts(problem: TransferProblem) -> ProblemFacts:
-    split = next(problem.splits(1))
+    split = problem.split(0)
     return ProblemFacts(
         problem.name,
         problem.task,

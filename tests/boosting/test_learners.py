@@ -10,7 +10,7 @@ from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import MinMaxScaler, StandardScaler
 
 from gapmin import AdaBoostClassifier, GapBoostClassifier
-from gapmin.boosting._learners import bootstrap, weight_arguments
+from gapmin.boosting._learners import bootstrap, seed_unseeded, weight_arguments
 
 
 def test_bootstrap_draws_by_the_weights():
@@ -27,6 +27,13 @@ def test_bootstrap_has_every_class():
     codes = np.r_[np.zeros(20, int), 1]
     for _ in range(20):  # hardly ever drawn by chance, and there all the same
         assert set(codes[bootstrap(probability, codes, rng)]) == {0, 1}
+
+
+def test_only_the_unseeded_are_seeded():
+    pipe = Pipeline([("a", LogisticRegression(random_state=4)), ("b", LogisticRegression())])
+    seed_unseeded(pipe, np.random.RandomState(0))
+    assert pipe.get_params()["a__random_state"] == 4
+    assert pipe.get_params()["b__random_state"] == np.random.RandomState(0).randint(np.iinfo(np.int32).max)
 
 
 def test_which_arguments_carry_weights():

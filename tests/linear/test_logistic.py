@@ -140,7 +140,7 @@ def test_bad_input():
     X, y, weight = problem(8)
     with pytest.raises(ValueError, match=r"y has one class \(1\)"):
         WeightedLogisticRegression().fit(X, np.ones(len(y), int))
-    with pytest.raises(ValueError, match="sample_weight has -1.0 at row 0"):
+    with pytest.raises(ValueError, match=r"sample_weight has -1\.0 at row 0"):
         WeightedLogisticRegression().fit(X, y, -np.ones(len(y)))
     with pytest.raises(ValueError, match="'lam' parameter"):
         WeightedLogisticRegression(lam=0).fit(X, y)

@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 from sklearn import config_context
 from sklearn.base import BaseEstimator, clone
 from sklearn.dummy import DummyClassifier
-from sklearn.ensemble._base import _set_random_states
 from sklearn.pipeline import Pipeline
 from sklearn.utils import _safe_indexing
 from sklearn.utils.parallel import Parallel, delayed
@@ -43,6 +42,14 @@ def weight_arguments(estimator: BaseEstimator, weight: Any, prefix: str = "") ->
         elif step is estimator.steps[-1][1]:
             return None
     return arguments
+
+
+def seed_unseeded(estimator: BaseEstimator, random_state: np.random.RandomState) -> None:
+    """Give a seed to every part of an estimator that has none; one that the user gave stays."""
+    names = [name for name, value in sorted(estimator.get_params().items()) if value is None]
+    names = [name for name in names if name == "random_state" or name.endswith("__random_state")]
+    if names:
+        estimator.set_params(**{name: random_state.randint(np.iinfo(np.int32).max) for name in names})
 
 
 def bootstrap(
@@ -119,7 +126,7 @@ class Learners:
         if isinstance(self.template, WeightedLogisticRegression):
             return self._train_warm(part, weight, random_state)
         learner = clone(self.template)
-        _set_random_states(learner, random_state)
+        seed_unseeded(learner, random_state)
         y = part.y if self.classes is None else self.classes[part.y]
         if self.resample:
             drawn = bootstrap(weight, None if self.classes is None else part.y, random_state)

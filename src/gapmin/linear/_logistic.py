@@ -23,7 +23,7 @@ from gapmin.linear._solver import Array, CholeskyMetric, DiagonalMetric, Metric,
 _FACTOR_LIMIT = 500
 """Above this many features a d x d factor costs more than it saves."""
 
-_COUPLED_LIMIT = 1000
+_COUPLED_LIMIT = 150
 """Above this many parameters the classes of a multinomial fit get a factor each instead of one for all."""
 
 _SAMPLE_PER_FEATURE = 30
@@ -118,17 +118,17 @@ class LogisticObjective:
             return DiagonalMetric(np.concatenate([self._diagonal(column) for column in own.T]))
         if bound or self.n_outputs == 1 or self.n_parameters > _COUPLED_LIMIT:
             return CholeskyMetric([self._gram(*self._sample(column)) for column in own.T])
-        rows, share = self._sample(own.sum(axis=1))
+        rows, share = self._sample(own.sum(axis=1), per_feature=_SAMPLE_PER_FEATURE // 3)
         share = share / own[rows].sum(axis=1) * self.weight[rows]
         return CholeskyMetric([self._coupled(rows, share, probability[rows])])
 
-    def _sample(self, curvature: Array) -> tuple[Any, Array]:
+    def _sample(self, curvature: Array, per_feature: int = _SAMPLE_PER_FEATURE) -> tuple[Any, Array]:
         """Pick rows and what each stands for: all of them, or where there are many, a few that tell as much.
 
         Systematic sampling in proportion to curvature needs no random numbers and misses no heavy row.
         """
         n, d = self.X.shape
-        wanted = max(_SAMPLE_PER_FEATURE * (d + 1), 1000)
+        wanted = max(per_feature * (d + 1), 1000)
         ladder = np.cumsum(curvature, dtype=np.float64)
         if n <= 2 * wanted or not ladder[-1] > 0:
             kept = np.flatnonzero(curvature)
@@ -137,8 +137,8 @@ class LogisticObjective:
         rows, times = np.unique(np.minimum(at, n - 1), return_counts=True)
         return rows, times * (ladder[-1] / wanted)
 
-    def _gram(self, rows: Any, share: Array, penalty: float = 1.0) -> Array:
-        """X' diag(share) X + 2 lam penalty I with the intercept's border."""
+    def _gram(self, rows: Any, share: Array) -> Array:
+        """X' diag(share) X + 2 lam I with the intercept's border."""
         X, root = self.X[rows], np.sqrt(share)
         d = self.X.shape[1]
         hessian = np.empty((d + self.fit_intercept, d + self.fit_intercept))
@@ -148,27 +148,33 @@ class LogisticObjective:
         else:
             scaled = X * root[:, None].astype(X.dtype, copy=False)
             hessian[:d, :d] = scaled.T @ scaled
-        hessian[np.arange(d), np.arange(d)] += 2 * self.lam * penalty
+        hessian[np.arange(d), np.arange(d)] += 2 * self.lam
         if self.fit_intercept:
             hessian[d, :d] = hessian[:d, d] = scaled.T @ root
             hessian[d, d] = root @ root
         return hessian
 
     def _coupled(self, rows: Any, share: Array, probability: Array) -> Array:
-        """Return the whole multinomial Hessian: diag(p) - p p' between the classes, X' X within."""
-        size = self.n_parameters // self.n_outputs
-        hessian = np.empty((self.n_outputs, size, self.n_outputs, size))
+        """Return the whole multinomial Hessian: diag(p) - p p' between the classes, X' X within.
+
+        One product in single precision, which is enough for a metric.
+        """
+        X, size = self.X[rows], self.n_parameters // self.n_outputs
+        dense = np.ones((share.size, size), dtype=np.float32)
+        dense[:, : X.shape[1]] = X.toarray() if sp.issparse(X) else X
+        root = np.sqrt(share).astype(np.float32)[:, None]
+        by_class = (probability.astype(np.float32)[:, :, None] * (root * dense)[:, None, :]).reshape(share.size, -1)
+        hessian = -(by_class.T @ by_class).reshape(self.n_outputs, size, self.n_outputs, size).astype(np.float64)
         for a in range(self.n_outputs):
-            own = share * probability[:, a]
-            for b in range(a):
-                block = -self._gram(rows, own * probability[:, b], penalty=0.0)
-                hessian[a, :, b] = block
-                hessian[b, :, a] = block.T
-            hessian[a, :, a] = self._gram(rows, own * (1 - probability[:, a]))
+            hessian[a, :, a] += by_class[:, a * size : (a + 1) * size].T @ (root * dense)
+        table = hessian.reshape(self.n_parameters, self.n_parameters)
+        diagonal = np.full((self.n_outputs, size), 2 * self.lam)
         if self.fit_intercept:
+            diagonal[:, -1] = 0.0
             # Shifting all intercepts alike changes nothing: give that direction some curvature.
             hessian[:, -1, :, -1] += share.sum() / self.n_outputs**2
-        return hessian.reshape(self.n_parameters, self.n_parameters)
+        table[np.diag_indices_from(table)] += diagonal.ravel()
+        return table
 
     def _diagonal(self, curvature: Array) -> Array:
         """Diagonal of the block above."""
