@@ -52,6 +52,16 @@ class LogisticObjective:
         self._curvature: Array = np.empty(0)
 
     @property
+    def patience(self) -> int:
+        """Steps after which a new metric is worth its price."""
+        return 4 if self._has_hessian else 12
+
+    @property
+    def _has_hessian(self) -> bool:
+        small = self.n_outputs == 1 or self.n_parameters <= _COUPLED_LIMIT
+        return small and self.X.shape[1] <= _FACTOR_LIMIT
+
+    @property
     def n_parameters(self) -> int:
         """How many numbers the flat vector has."""
         return self.n_outputs * (self.X.shape[1] + self.fit_intercept)
@@ -116,7 +126,7 @@ class LogisticObjective:
             own = np.repeat(self.weight[:, None] * (0.25 if self.binary else 0.5), self.n_outputs, axis=1)
         if self.X.shape[1] > _FACTOR_LIMIT:
             return DiagonalMetric(np.concatenate([self._diagonal(column) for column in own.T]))
-        if bound or self.n_outputs == 1 or self.n_parameters > _COUPLED_LIMIT:
+        if bound or self.n_outputs == 1 or not self._has_hessian:
             return CholeskyMetric([self._gram(*self._sample(column)) for column in own.T])
         rows, share = self._sample(own.sum(axis=1), per_feature=_SAMPLE_PER_FEATURE // 3)
         share = share / own[rows].sum(axis=1) * self.weight[rows]

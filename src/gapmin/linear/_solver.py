@@ -26,7 +26,14 @@ class Metric(Protocol):
 
 
 class Objective(Protocol):
-    """What the solver needs to know of a problem; parameters are one flat vector."""
+    """What the solver needs to know of a problem; parameters are one flat vector.
+
+    `patience` is after how many steps in one metric it is worth making it anew.
+    """
+
+    @property
+    def patience(self) -> int:
+        """Few steps for the Hessian itself, more for what only resembles it."""
 
     def evaluate(self, h: Array) -> tuple[float, Array]:
         """Return value and gradient at `h`."""
@@ -94,7 +101,6 @@ def minimise(
     metric: Metric | None = None,
     tol: float = 1e-8,
     max_iter: int = 1000,
-    patience: int = 4,
     memory: int = 10,
 ) -> Solution:
     """Minimise a smooth convex objective until the largest entry of its gradient is at most `tol`.
@@ -108,8 +114,6 @@ def minimise(
     tol : float
         On the largest absolute entry of the gradient.
     max_iter : int
-    patience : int
-        Steps in one metric after which it counts as outdated and is made anew.
     memory : int
         How many L-BFGS pairs are kept.
 
@@ -118,7 +122,7 @@ def minimise(
     Solution
         Its `metric` is None when the one given was outdated, so that the next fit starts with a fresh one.
     """
-    h = start
+    h, patience = start, objective.patience
     value, gradient = objective.evaluate(h)
     size = float(np.abs(gradient).max())
     fresh = metric is None
