@@ -12,12 +12,13 @@ from pathlib import Path
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 import matplotlib
+import numpy as np
 
-from gapmin.datasets import load_digits_transfer
+from gapmin.datasets import load_newsgroups
 from gapmin.demo import CLASSIFIERS, run_demo
 from gapmin.report import ErrorCurveDisplay
 
-SIZES = (30, 60, 120, 240, 480)
+SIZES = (20, 50, 100, 200, 500)
 
 
 def main() -> None:
@@ -28,10 +29,14 @@ def main() -> None:
         "--out", type=Path, default=Path(__file__).parents[1] / "docs" / "images" / "learning-curve.svg"
     )
     args = parser.parse_args()
-    found = run_demo([], curve=[load_digits_transfer("digits")], curve_sizes=SIZES, n_splits=args.splits).curve
+    found = run_demo([], curve=load_newsgroups(), curve_sizes=SIZES, n_splits=args.splits).curve
     errors = {
         method.label: [
-            [cell.error for cell in found if (cell.method, cell.n_target) == (method.label, size)] for size in SIZES
+            [
+                np.mean([c.error for c in found if (c.method, c.n_target, c.split) == (method.label, size, split)])
+                for split in range(args.splits)
+            ]
+            for size in SIZES
         ]
         for method in CLASSIFIERS
     }

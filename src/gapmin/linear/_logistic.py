@@ -23,7 +23,7 @@ from gapmin.linear._solver import Array, CholeskyMetric, DiagonalMetric, Metric,
 _FACTOR_LIMIT = 500
 """Above this many features a d x d factor costs more than it saves."""
 
-_COUPLED_LIMIT = 150
+_COUPLED_LIMIT, _COUPLED_LIMIT_WHEN_SLOW = 150, 1500
 """Above this many parameters the classes of a multinomial fit get a factor each instead of one for all."""
 
 _SAMPLE_PER_FEATURE = 30
@@ -50,16 +50,6 @@ class LogisticObjective:
         self._at: Array | None = None
         self._margin: Array = np.empty(0)
         self._curvature: Array = np.empty(0)
-
-    @property
-    def patience(self) -> int:
-        """Steps after which a new metric is worth its price."""
-        return 4 if self._has_hessian else 12
-
-    @property
-    def _has_hessian(self) -> bool:
-        small = self.n_outputs == 1 or self.n_parameters <= _COUPLED_LIMIT
-        return small and self.X.shape[1] <= _FACTOR_LIMIT
 
     @property
     def n_parameters(self) -> int:
@@ -115,7 +105,7 @@ class LogisticObjective:
         residual *= self.weight[:, None]
         return float(self.weight @ loss), residual
 
-    def metric(self, *, bound: bool = False) -> Metric:
+    def metric(self, attempt: int, *, bound: bool = False) -> Metric:
         """Return the curvature at the last point evaluated: the Hessian, its blocks or its diagonal, by size.
 
         With `bound`, what it is nowhere above: p (1 - p) <= 1/4 for two classes, diag(p) - p p' <= 1/2 for more.
@@ -126,11 +116,13 @@ class LogisticObjective:
             own = np.repeat(self.weight[:, None] * (0.25 if self.binary else 0.5), self.n_outputs, axis=1)
         if self.X.shape[1] > _FACTOR_LIMIT:
             return DiagonalMetric(np.concatenate([self._diagonal(column) for column in own.T]))
-        if bound or self.n_outputs == 1 or not self._has_hessian:
-            return CholeskyMetric([self._gram(*self._sample(column)) for column in own.T])
+        affordable = _COUPLED_LIMIT if attempt < 3 else _COUPLED_LIMIT_WHEN_SLOW
+        if bound or self.binary or self.n_parameters > affordable:
+            patience = 4 if self.binary and not bound else 12
+            return CholeskyMetric([self._gram(*self._sample(column)) for column in own.T], patience)
         rows, share = self._sample(own.sum(axis=1), per_feature=_SAMPLE_PER_FEATURE // 3)
         share = share / own[rows].sum(axis=1) * self.weight[rows]
-        return CholeskyMetric([self._coupled(rows, share, probability[rows])])
+        return CholeskyMetric([self._coupled(rows, share, probability[rows])], patience=4)
 
     def _sample(self, curvature: Array, per_feature: int = _SAMPLE_PER_FEATURE) -> tuple[Any, Array]:
         """Pick rows and what each stands for: all of them, or where there are many, a few that tell as much.

@@ -19,27 +19,29 @@ Array = NDArray[np.floating]
 
 
 class Metric(Protocol):
-    """A positive definite approximation of the Hessian, as a solve."""
+    """A positive definite approximation of the Hessian, as a solve.
+
+    `patience` is the number of steps after which it is worth making it anew: few for the Hessian itself, more for what
+    only resembles it.
+    """
+
+    patience: int
 
     def solve(self, gradient: Array) -> Array:
         """Return the inverse of the metric times `gradient`."""
 
 
 class Objective(Protocol):
-    """What the solver needs to know of a problem; parameters are one flat vector.
-
-    `patience` is after how many steps in one metric it is worth making it anew.
-    """
-
-    @property
-    def patience(self) -> int:
-        """Few steps for the Hessian itself, more for what only resembles it."""
+    """What the solver needs to know of a problem; parameters are one flat vector."""
 
     def evaluate(self, h: Array) -> tuple[float, Array]:
         """Return value and gradient at `h`."""
 
-    def metric(self, *, bound: bool = False) -> Metric:
-        """Return the curvature at the last point evaluated, or a bound on it at every point."""
+    def metric(self, attempt: int, *, bound: bool = False) -> Metric:
+        """Return the curvature at the last point evaluated, or a bound on it at every point.
+
+        `attempt` counts the metrics made before in this fit: where many did not do, a better one is worth its price.
+        """
 
 
 class CholeskyMetric:
@@ -49,9 +51,11 @@ class CholeskyMetric:
     ----------
     blocks : list of ndarray of shape (p, p)
         Positive semi-definite matrices; a ridge too small to matter makes them definite.
+    patience : int
     """
 
-    def __init__(self, blocks: list[Array]) -> None:
+    def __init__(self, blocks: list[Array], patience: int) -> None:
+        self.patience = patience
         self._factors = []
         for block in blocks:
             potrf, self._potrs = get_lapack_funcs(("potrf", "potrs"), (block,))
@@ -74,6 +78,8 @@ class CholeskyMetric:
 
 class DiagonalMetric:
     """A diagonal metric, for problems too large for a factor."""
+
+    patience = 40
 
     def __init__(self, diagonal: Array) -> None:
         self._diagonal = diagonal
@@ -120,20 +126,18 @@ def minimise(
     Returns
     -------
     Solution
-        Its `metric` is None when the one given was outdated, so that the next fit starts with a fresh one.
+        With the last metric, for the next fit.
     """
-    h, patience = start, objective.patience
+    h = start
     value, gradient = objective.evaluate(h)
     size = float(np.abs(gradient).max())
-    fresh = metric is None
-    age, pairs = 0, deque[tuple[Array, Array, float]](maxlen=memory)
-    n_iter, bounded = 0, False
+    pairs = deque[tuple[Array, Array, float]](maxlen=memory)
+    n_iter = age = attempt = 0
+    bounded = False
     while size > tol and n_iter < max_iter:
-        if metric is None or age >= patience:
-            metric, age = objective.metric(), 0
+        if metric is None or age >= metric.patience + attempt:
+            metric, age, attempt = objective.metric(attempt), 0, attempt + 1
             pairs.clear()
-            patience += 1  # many renewals in one fit mean that curvature is not what holds us up
-            fresh = True
         direction = -_apply_inverse(gradient, pairs, metric)
         slope = float(direction @ gradient)
         if not slope < 0:  # round-off has spoilt the pairs
@@ -145,7 +149,7 @@ def minimise(
             if bounded:
                 break  # a bound on the curvature and no descent: this is what the arithmetic can give
             # Where weights sit on rows that are far on one side, the local curvature says nothing.
-            metric, age, bounded = objective.metric(bound=True), 0, True
+            metric, age, bounded = objective.metric(attempt, bound=True), 0, True
             pairs.clear()
             continue
         bounded = False
@@ -158,8 +162,7 @@ def minimise(
         size = float(np.abs(gradient).max())
         age += 1
         n_iter += 1
-    outdated = fresh and age >= patience
-    return Solution(h, size, n_iter, size <= tol, None if outdated else metric)
+    return Solution(h, size, n_iter, size <= tol, metric)
 
 
 def _apply_inverse(gradient: Array, pairs: deque[tuple[Array, Array, float]], metric: Metric) -> Array:
