@@ -18,7 +18,7 @@ test: $(STAMPS)/test
 	$(BIN)/python -m pytest -n $(JOBS) $(PYTEST_ARGS)
 
 coverage: $(STAMPS)/test
-	$(BIN)/python -m pytest -n $(JOBS) --cov --cov-report=term-missing:skip-covered $(PYTEST_ARGS)
+	$(BIN)/python -m pytest -n $(JOBS) --cov=src/gapmin --cov-report=term-missing:skip-covered $(PYTEST_ARGS)
 
 lint: $(STAMPS)/lint
 	$(BIN)/ruff check .

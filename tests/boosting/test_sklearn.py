@@ -298,6 +298,23 @@ def test_a_source_of_one_class_is_a_learner_that_knows_one_answer(data):
     assert np.isfinite(clf.sample_weight_).all()
 
 
+class Forgetful(LogisticRegression):
+    """Never learns class 2."""
+
+    def fit(self, X, y, sample_weight=None):
+        known = y != 2
+        return super().fit(X[known], y[known], None if sample_weight is None else sample_weight[known])
+
+
+@pytest.mark.parametrize("vote", ["hard", "soft"])
+def test_a_learner_that_knows_fewer_classes_votes_for_those(data, vote):
+    X, _, sample_domain = data
+    y = np.argsort(np.argsort(X[:, 0])) * 3 // len(X)
+    clf = GapBoostClassifier(Forgetful(), n_estimators=2, vote=vote).fit(X, y, sample_domain=sample_domain)
+    assert clf.predict_proba(X).shape == (len(X), 3)
+    assert (clf.predict_proba(X)[:, 2] == 0).all()
+
+
 def test_every_row_is_target_without_sample_domain(data):
     X, y, _ = data
     one = GapBoostClassifier(gamma_max=1.0).fit(X, y)

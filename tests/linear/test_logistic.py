@@ -146,3 +146,13 @@ def test_bad_input():
         WeightedLogisticRegression(lam=0).fit(X, y)
     with pytest.warns(ConvergenceWarning, match="stopped after 1 steps .* raise max_iter"):
         WeightedLogisticRegression(max_iter=1, lam=1e-6).fit(X, y, weight)
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_a_start_where_curvature_says_nothing(n_classes):
+    """Far out every probability is 0 or 1: Newton's metric is empty there, the bound on it is not."""
+    X, y, weight = problem(9, n_classes=n_classes)
+    fits = LogisticFits(WeightedLogisticRegression(), X, y.astype(np.intp), np.arange(n_classes))
+    fits.h = 1e4 * np.ones_like(fits.h) * np.where(np.arange(fits.h.size) % 2, 1, -1)
+    model = fits.fit_into(WeightedLogisticRegression(), weight)
+    assert max(gradient(model, X, y, weight)) < 1e-7

@@ -91,9 +91,7 @@ class Rows:
 
     @cached_property
     def each_source_with_target(self) -> list[Part]:
-        """For each source, its rows and the target's; everything where there is one source."""
-        if len(self.sources) == 1:
-            return [self.both]
+        """For each source, its rows and the target's."""
         return [Part(self, np.flatnonzero((self.domain == k) | (self.domain < 0))) for k in self.source_numbers]
 
     def initial_log_weight(self, target_share: float | None = None) -> Array:
