@@ -7,6 +7,7 @@ Labels are never masked, changed or reserved.
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from numbers import Integral
 from typing import Any
@@ -241,11 +242,13 @@ class _TargetSplitter(GroupsConsumerMixin):
             strata[strata == counts.size] = np.argmax(counts)
         return strata if np.unique(strata).size > 1 else None
 
+    @abstractmethod
     def _fewest(self) -> int:
-        raise NotImplementedError
+        """Rows that a class needs to be a stratum of its own."""
 
+    @abstractmethod
     def _splitter(self, stratified: bool) -> Any:
-        raise NotImplementedError
+        """Return scikit-learn's splitter for the target's rows."""
 
 
 class TargetKFold(_TargetSplitter, BaseCrossValidator):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from numbers import Real
 from typing import Any, ClassVar, NamedTuple
 
@@ -90,8 +91,9 @@ class _GapBoost(BaseBoosting):
         disagree[rows.target.index] = self._scale(on_target)
         return learner, disagree
 
+    @abstractmethod
     def _difference(self, h_source: Array, h_target: Array) -> Array:
-        raise NotImplementedError
+        """By how much two learners' predictions differ, row by row."""
 
     def _scale(self, difference: Array) -> Array:
         return difference
