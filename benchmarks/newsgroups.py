@@ -3,7 +3,7 @@
     python benchmarks/newsgroups.py [--splits 10] [--jobs 2] [--out benchmarks/results/newsgroups.csv]
 
 Needs the data set in $GAPMIN_DATA. Prints a table for each mode and writes every error to a CSV file; a run that was
-interrupted goes on where it stopped.
+interrupted goes on where it stopped: delete the file after a change of the code.
 """
 
 from __future__ import annotations

@@ -111,6 +111,33 @@ def test_discrete_labels_are_stratified_and_continuous_ones_are_not():
 
 
 @pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("rare", [2, 3, 4])
+def test_a_class_with_fewer_rows_than_folds_is_spread(rare):
+    y = np.r_[np.zeros(20 - rare), np.ones(rare)].astype(int)
+    tested = [int(y[test].sum()) for _, test in TargetKFold(5).split(np.zeros((20, 1)), y)]
+    assert sorted(tested) == [0] * (5 - rare) + [1] * rare
+
+
+def test_object_columns_of_integers_are_integers():
+    assert check_domains(np.array([1, -1], dtype=object), 2).tolist() == [1, -1]
+    assert check_domains(pd.Series([1, -1]), 2).tolist() == [1, -1]
+
+
+def test_categories_that_differ_are_united():
+    target = pd.DataFrame({"c": pd.Categorical(["p", "q"])})
+    source = pd.DataFrame({"c": pd.Categorical(["p", "r"])})
+    X, _, _ = stack_domains(target=(target, [0, 1]), sources=[(source, [0, 1])])
+    assert X["c"].dtype == pd.CategoricalDtype(["p", "q", "r"])
+    assert X["c"].tolist() == ["p", "q", "p", "r"]
+    assert target["c"].dtype == pd.CategoricalDtype(["p", "q"])
+
+
+def test_labels_of_another_length_are_refused():
+    with pytest.raises(ValueError, match="inconsistent numbers of samples"):
+        list(TargetKFold(2).split(np.zeros((4, 1)), [0, 1], groups=[-1, -1, -1, -1]))
+
+
+@pytest.mark.filterwarnings("error")
 def test_rare_classes_are_no_obstacle():
     y = np.r_[np.zeros(20), np.ones(20), [2], [3]].astype(int)
     for _, test in TargetKFold(5).split(np.zeros((42, 1)), y):

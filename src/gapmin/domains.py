@@ -7,9 +7,10 @@ Labels are never masked, changed or reserved.
 
 from __future__ import annotations
 
+import warnings
 from abc import abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
-from numbers import Integral
+from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
@@ -26,7 +27,7 @@ from sklearn.model_selection import (
 from sklearn.model_selection._split import GroupsConsumerMixin
 from sklearn.utils import _safe_indexing, check_random_state
 from sklearn.utils.multiclass import type_of_target
-from sklearn.utils.validation import _num_samples
+from sklearn.utils.validation import _num_samples, check_consistent_length
 
 __all__ = ["TARGET", "TargetKFold", "TargetShuffleSplit", "check_domains", "split_domains", "stack_domains"]
 
@@ -69,17 +70,16 @@ def check_domains(sample_domain: ArrayLike | None, n_rows: int) -> NDArray[np.in
     if given.shape[0] != n_rows:
         raise ValueError(f"sample_domain has {given.shape[0]} entries for {n_rows} rows: give one integer for each row")
     remedy = "give each source a positive number and the target a negative one"
-    if given.dtype.kind == "b":
-        raise ValueError(f"sample_domain has booleans, not integers: {remedy}")
-    try:
-        numbers = given.astype(np.float64)
-    except (TypeError, ValueError):
-        raise ValueError(f"sample_domain has {given.dtype} values, not integers: {remedy}") from None
-    for wrong in (~np.isfinite(numbers) | (numbers != np.floor(numbers)), numbers == 0):
-        if wrong.any():
-            row = int(np.argmax(wrong))
-            raise ValueError(f"sample_domain has {given[row]} at row {row}: {remedy}")
-    domains = numbers.astype(np.int64)
+    if given.dtype.kind == "O" and all(isinstance(each, Real) and not isinstance(each, bool) for each in given):
+        given = given.astype(np.float64)
+    if given.dtype.kind not in "iuf":
+        kind = "booleans" if given.dtype.kind == "b" else f"{given.dtype} values"
+        raise ValueError(f"sample_domain has {kind}, not integers: {remedy}")
+    whole = np.isfinite(given) & (given == np.floor(given)) & (given != 0) & (np.abs(given) < 2**53)
+    if not whole.all():
+        row = int(np.argmin(whole))
+        raise ValueError(f"sample_domain has {given[row]} at row {row}: {remedy}")
+    domains = given.astype(np.int64)
     if not (domains < 0).any():
         raise ValueError(f"no target rows among {n_rows}: mark the rows of the target with a negative sample_domain")
     return domains
@@ -171,9 +171,7 @@ def _concatenate(parts: list[Any], names: list[str]) -> Any:
                     "give every domain the same columns in the same order"
                 )
         if hasattr(parts[0], "iloc"):
-            import pandas as pd
-
-            return pd.concat(parts, ignore_index=True)
+            return _concatenate_pandas(parts)
         import polars as pl
 
         return pl.concat(parts, how="vertical_relaxed")
@@ -187,6 +185,19 @@ def _concatenate(parts: list[Any], names: list[str]) -> Any:
     if any(sp.issparse(part) for part in parts):
         return sp.vstack(parts, format="csr")
     return np.concatenate(parts)
+
+
+def _concatenate_pandas(frames: list[Any]) -> Any:
+    """Stack frames; categories that differ between domains are united, not turned into text."""
+    import pandas as pd
+
+    for column in frames[0].columns:
+        kinds = [frame[column].dtype for frame in frames]
+        differ = any(kind != kinds[0] for kind in kinds)
+        if differ and all(isinstance(kind, pd.CategoricalDtype) and not kind.ordered for kind in kinds):
+            united = pd.CategoricalDtype(pd.api.types.union_categoricals([f[column] for f in frames]).categories)
+            frames = [frame.assign(**{column: frame[column].astype(united)}) for frame in frames]
+    return pd.concat(frames, ignore_index=True)
 
 
 class _TargetSplitter(GroupsConsumerMixin):
@@ -215,10 +226,15 @@ class _TargetSplitter(GroupsConsumerMixin):
         ------
         train, test : ndarray of int
         """
+        check_consistent_length(X, y)
         domains = check_domains(groups, _num_samples(X))
         target, source = np.flatnonzero(domains < 0), np.flatnonzero(domains > 0)
         strata = self._strata(None if y is None else np.asarray(y)[target])
-        for train, test in self._splitter(strata is not None).split(target.reshape(-1, 1), strata):
+        with warnings.catch_warnings():
+            # A class with fewer rows than folds is spread as far as it goes.
+            warnings.filterwarnings("ignore", message="The least populated class")
+            folds = list(self._splitter(strata is not None).split(target.reshape(-1, 1), strata))
+        for train, test in folds:
             yield np.sort(np.concatenate([source, target[train]])), target[test]
 
     def _strata(self, y: NDArray[Any] | None) -> NDArray[Any] | None:
@@ -235,16 +251,11 @@ class _TargetSplitter(GroupsConsumerMixin):
                 raise ValueError("stratify=True with continuous labels: use stratify=False for a regression")
             return None
         _, codes, counts = np.unique(y, return_inverse=True, return_counts=True)
-        # Classes too rare for a row in each part share one stratum, which the splitters ask for.
-        rare = counts < self._fewest()
-        strata = np.where(rare, counts.size, np.arange(counts.size))[codes]
-        if (strata == counts.size).sum() < self._fewest():
-            strata[strata == counts.size] = np.argmax(counts)
-        return strata if np.unique(strata).size > 1 else None
+        return self._possible(codes, counts)
 
     @abstractmethod
-    def _fewest(self) -> int:
-        """Rows that a class needs to be a stratum of its own."""
+    def _possible(self, codes: NDArray[np.intp], counts: NDArray[np.intp]) -> NDArray[np.intp] | None:
+        """Return strata that scikit-learn's splitter takes, as near to the classes as can be."""
 
     @abstractmethod
     def _splitter(self, stratified: bool) -> Any:
@@ -296,8 +307,8 @@ class TargetKFold(_TargetSplitter, BaseCrossValidator):
         """Return the number of folds."""
         return self.n_splits
 
-    def _fewest(self) -> int:
-        return self.n_splits
+    def _possible(self, codes: NDArray[np.intp], counts: NDArray[np.intp]) -> NDArray[np.intp] | None:
+        return codes if counts.max() >= self.n_splits else None
 
     def _splitter(self, stratified: bool) -> Any:
         kind = StratifiedKFold if stratified else KFold
@@ -337,8 +348,10 @@ class TargetShuffleSplit(_TargetSplitter, BaseShuffleSplit):
         super().__init__(n_splits=n_splits, test_size=test_size, train_size=train_size, random_state=random_state)
         self.stratify = stratify
 
-    def _fewest(self) -> int:
-        return 2
+    def _possible(self, codes: NDArray[np.intp], counts: NDArray[np.intp]) -> NDArray[np.intp] | None:
+        # A class of one row cannot be on both sides: it joins the largest.
+        strata = np.where(counts < 2, np.argmax(counts), np.arange(counts.size))[codes]
+        return strata if counts.max() >= 2 else None
 
     def _splitter(self, stratified: bool) -> Any:
         kind = StratifiedShuffleSplit if stratified else ShuffleSplit

@@ -1,4 +1,4 @@
-"""The results that every setting returns: a performance gap, and a bound on the risk."""
+"""The result that every bound returns."""
 
 from __future__ import annotations
 

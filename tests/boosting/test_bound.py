@@ -77,6 +77,13 @@ def test_where_it_does_not_hold_it_says_why(data, clf, why):
         clf.fit(X, y, sample_domain=sample_domain).risk_bound()
 
 
+def test_what_was_fitted_counts_and_not_what_is_set_later(data):
+    X, y, sample_domain = data
+    clf = GapBoostClassifier(resample=True, random_state=0).fit(X, y, sample_domain=sample_domain)
+    with pytest.raises(ValueError, match="trained with weights"):
+        clf.set_params(resample=False).risk_bound()
+
+
 def test_neither_for_three_classes_nor_for_a_negative_say(data):
     X, y, sample_domain = data
     labels = np.where(X[:, 2] > 1, "maybe", y)

@@ -126,14 +126,14 @@ def test_gapboost_with_two_sources_asks_each_of_them(play):
         {
             ALL: [but_wrong_on(0, 4)],
             (4, 5): [but_wrong_on(4, 1)],  # disagrees with the target's learner on its row 4 and on row 1
-            (6, 7): [but_wrong_on(1, 2, 4)],  # row 4 is not its own: it is not asked there
+            (6, 7): [but_wrong_on(1, 2, 4, 6)],  # row 4 is not its own: it is not asked there; row 6 is
             TARGET: [Y],
         }
     )
     clf = GapBoostClassifier(ScriptedClassifier(), n_estimators=1, rho_source=log(1 / 4), rho_target=log(1 / 4))
     clf.set_params(gamma_max=1.0).fit(X, Y, sample_domain=domain)
-    # row 1: both disagree, 1/4; row 2: one of two, half of log 1/4, so 1/2; row 4: wrong and disagreed upon
-    factors = np.array([3, 1 / 4, 1 / 2, 1, 3 / 4, 1, 1, 1])
+    # row 1: both disagree, 1/4; row 2: one of two, half of log 1/4, so 1/2; row 4: wrong and disagreed upon; row 6: 1/4
+    factors = np.array([3, 1 / 4, 1 / 2, 1, 3 / 4, 1, 1 / 4, 1])
     np.testing.assert_allclose(clf.sample_weight_, factors / factors.sum(), rtol=0, atol=1e-10)
 
 
@@ -145,6 +145,91 @@ def test_gapboost_starts_with_the_share_it_is_given(play):
     # D_1 = 0.4 twice, 0.2/6 six times; epsilon = 0.4, alpha = log 1.5: 0.6, 0.4, 0.2 over 1.2
     np.testing.assert_allclose(clf.estimator_errors_, [0.4], atol=1e-10)
     np.testing.assert_allclose(clf.mass_history_, [[0.8, 0.2], [1 / 1.2, 0.2 / 1.2]], atol=1e-10)
+
+
+def test_the_default_cap_is_one_over_the_root_of_the_target_rows(play):
+    rows = np.arange(12.0).reshape(-1, 1)
+    labels = np.arange(12) % 2
+    wrong = np.r_[1 - labels[0], labels[1:]]
+    play({range(12): [wrong], range(9): [labels], range(9, 12): [labels]})
+    clf = GapBoostClassifier(ScriptedClassifier(), n_estimators=1)
+    clf.fit(rows, labels, sample_domain=np.r_[np.full(9, -1), np.ones(3)])
+    # epsilon = 1/12: 11 and eleven times 1, sum 22; the cap 22 / sqrt(9) binds on row 0: 22/3 of 55/3
+    np.testing.assert_allclose(clf.sample_weight_, np.r_[22, np.full(11, 3)] / 55, rtol=0, atol=1e-10)
+
+
+@pytest.mark.parametrize(
+    "booster", [AdaBoostClassifier, GapBoostClassifier, TransferBoostClassifier, TrAdaBoostClassifier]
+)
+def test_three_classes_have_a_larger_say(play, booster):
+    labels = np.array([0, 1, 2, 0, 0, 1, 2, 0])
+    wrong = labels.copy()
+    wrong[[0, 4]] = 1
+    play({ALL: [wrong], SOURCE: [labels], TARGET: [labels]})
+    clf = booster(ScriptedClassifier(), n_estimators=1).fit(X, labels, sample_domain=DOMAIN)
+    # epsilon = 1/4 on all rows and on the target: log 3 + log 2
+    np.testing.assert_allclose(clf.estimator_weights_, [log(6)], atol=1e-10)
+
+
+def test_tradaboost_holds_the_error_of_three_classes_below_two_thirds(play):
+    labels = np.array([0, 1, 2, 0, 0, 1, 2, 0])
+    play({ALL: [(labels + 1) % 3]})
+    clf = TrAdaBoostClassifier(ScriptedClassifier(), n_estimators=1).fit(X, labels, sample_domain=DOMAIN)
+    np.testing.assert_allclose(clf.estimator_errors_, [2 / 3 - 0.001])
+
+
+PERFECT = log(2.0**52)
+
+
+@pytest.mark.parametrize("booster", [AdaBoostClassifier, GapBoostClassifier, TransferBoostClassifier])
+def test_a_perfect_learner_outvotes_all_others(play, booster):
+    # Round 1 errs on six of eight: alpha = log(1/3), a negative say that counts by its size.
+    play({ALL: [but_wrong_on(0, 1, 2, 4, 5, 6), Y], SOURCE: [Y, Y], TARGET: [Y, Y]})
+    clf = booster(ScriptedClassifier(), n_estimators=5)
+    clf.set_params(**({"gamma_max": 1.0, "rho_source": 0.0} if booster is GapBoostClassifier else {}))
+    clf.fit(X, Y, sample_domain=DOMAIN)
+    np.testing.assert_allclose(clf.estimator_weights_, [-log(3), PERFECT + log(3)], atol=1e-10)
+    np.testing.assert_array_equal(clf.predict(X), Y)
+    # Two classes: (1 + f / sum |alpha|) / 2
+    f = clf.decision_function(X)
+    np.testing.assert_allclose(clf.predict_proba(X)[:, 1], (1 + f / (PERFECT + 2 * log(3))) / 2, atol=1e-12)
+
+
+@pytest.mark.parametrize("booster", [AdaBoostClassifier, GapBoostClassifier, TransferBoostClassifier])
+def test_a_learner_that_is_always_wrong_is_as_good(play, booster):
+    play({ALL: [1 - Y], SOURCE: [Y], TARGET: [Y]})
+    clf = booster(ScriptedClassifier(), n_estimators=5).fit(X, Y, sample_domain=DOMAIN)
+    np.testing.assert_allclose(clf.estimator_weights_, [-PERFECT])
+    np.testing.assert_array_equal(clf.predict(X), Y)
+
+
+def test_perfect_learners_are_equals_when_it_goes_on(play):
+    play({ALL: [but_wrong_on(0), Y, Y], SOURCE: [Y] * 3, TARGET: [but_wrong_on(4)] * 3})
+    clf = GapBoostClassifier(ScriptedClassifier(), n_estimators=3, stop_when_perfect=False, gamma_max=1.0)
+    clf.fit(X, Y, sample_domain=DOMAIN)
+    np.testing.assert_allclose(clf.estimator_weights_, [log(7), PERFECT, PERFECT], atol=1e-10)
+    weights = np.array([7, 1, 1, 1, 1 / 8, 1, 1, 1])  # row 4 halved each round, for the disagreement
+    np.testing.assert_allclose(clf.sample_weight_, weights / weights.sum(), atol=1e-10)
+
+
+def test_shares_of_the_vote_of_three_classes(play):
+    labels = np.array([0, 1, 2, 0, 0, 1, 2, 0])
+    bad = (labels + 1) % 3
+    bad[0] = 0
+    play({ALL: [bad, np.where(np.arange(8) < 6, labels, 0)]})
+    clf = AdaBoostClassifier(ScriptedClassifier(), n_estimators=2).fit(X, labels)
+    a, b = clf.estimator_weights_
+    assert a < 0 < b
+    # Row 1 is of class 1: the first says 2, and so speaks for 0 and 1; the second says 1.
+    np.testing.assert_allclose(clf.predict_proba(X)[1], np.array([-a, -a + b, 0]) / (-2 * a + b), atol=1e-12)
+
+
+def test_a_foreign_learner_gets_weights_that_sum_to_the_rows_they_stand_for(play):
+    play({ALL: [but_wrong_on(0), but_wrong_on(1)]})
+    weight = np.array([2, 1, 1, 1, 3, 1, 1, 1.0])
+    clf = AdaBoostClassifier(ScriptedClassifier(), n_estimators=2).fit(X, Y, sample_weight=weight)
+    np.testing.assert_allclose(clf.estimators_[0].weight_, weight)
+    np.testing.assert_allclose(clf.estimators_[1].weight_.sum(), 11)
 
 
 def test_adaboost(play):
@@ -315,6 +400,42 @@ def test_tradaboost_regressor(play):
     np.testing.assert_allclose(reg.estimator_errors_, [3 / 8, epsilon], atol=1e-10)
     np.testing.assert_allclose(reg.estimator_weights_, [log(a), log(b)], atol=1e-10)
     np.testing.assert_allclose(reg.sample_weight_, second / second.sum(), atol=1e-10)
+
+
+@pytest.mark.parametrize("booster", [AdaBoostRegressor, TrAdaBoostRegressor, GapBoostRegressor])
+def test_a_later_learner_no_better_than_a_half_is_dropped(play, booster):
+    play({ALL_R: [[0, 0.5, 0, 1], [0.2, 1, 1, 1]], SOURCE_R: [NOUGHT] * 2, TARGET_R: [NOUGHT] * 2})
+    reg = booster(ScriptedRegressor(), n_estimators=5)
+    reg.set_params(**({"gamma_max": 1.0} if booster is GapBoostRegressor else {}))
+    reg.fit(XR, YR, sample_domain=DOMAIN_R)
+    # epsilon_2 is between 0.7 and 0.9 for each of them
+    assert len(reg.estimators_) == len(reg.estimator_weights_) == 1
+    assert reg.mass_history_.shape == (2, 2)
+    np.testing.assert_allclose(reg.mass_history_[1], [reg.sample_weight_[:2].sum(), reg.sample_weight_[2:].sum()])
+
+
+@pytest.mark.parametrize("booster", [AdaBoostRegressor, TrAdaBoostRegressor, GapBoostRegressor])
+def test_a_first_learner_no_better_than_a_half_is_all_there_is(play, booster):
+    play({ALL_R: [[0.2, 1, 1, 1]], SOURCE_R: [NOUGHT], TARGET_R: [NOUGHT]})
+    reg = booster(ScriptedRegressor(), n_estimators=5).fit(XR, YR, sample_domain=DOMAIN_R)
+    np.testing.assert_allclose(reg.estimator_weights_, [1.0])
+    np.testing.assert_allclose(reg.sample_weight_, 1 / 4)
+    np.testing.assert_allclose(reg.predict(XR), [0.2, 1, 1, 1])
+
+
+def test_errors_count_down_to_round_off():
+    from gapmin.boosting._loss import relative_errors
+
+    y = np.array([1000.0, -1000.0])
+    np.testing.assert_allclose(relative_errors(y + np.array([2e-6, 1e-6]), y, "linear"), [1, 0.5], rtol=1e-3)
+    np.testing.assert_array_equal(relative_errors(np.nextafter(y, 0), y, "linear"), [0, 0])
+
+
+def test_the_median_has_at_least_half_of_the_weight_at_or_below_it():
+    from gapmin.boosting._vote import weighted_median
+
+    assert weighted_median(np.array([[1.0], [2.0]]), np.array([1.0, 1.0])).tolist() == [1.0]
+    assert weighted_median(np.array([[2.0], [1.0]]), np.array([1.1, 1.0])).tolist() == [2.0]
 
 
 @pytest.mark.parametrize(("loss", "errors"), [("square", [1 / 16, 1 / 4, 1, 0]), ("exponential", None)])

@@ -36,6 +36,13 @@ def test_only_the_unseeded_are_seeded():
     assert pipe.get_params()["b__random_state"] == np.random.RandomState(0).randint(np.iinfo(np.int32).max)
 
 
+def test_bootstrap_puts_a_class_in_without_losing_another():
+    codes = np.array([0, 1, 1, 1, 2])
+    for seed in range(50):
+        drawn = bootstrap(np.array([0.2, 0.3, 0.3, 0.2, 0.0]), codes, np.random.RandomState(seed))
+        assert set(codes[drawn]) == {0, 1, 2}
+
+
 def test_which_arguments_carry_weights():
     w = object()
     assert weight_arguments(LogisticRegression(), w) == {"sample_weight": w}

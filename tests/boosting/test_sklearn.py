@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import joblib
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -10,6 +11,7 @@ import scipy.sparse as sp
 from sklearn import config_context
 from sklearn.compose import make_column_transformer
 from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
+from sklearn.impute import SimpleImputer
 from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.neighbors import KNeighborsClassifier
@@ -232,6 +234,32 @@ def test_nan_goes_to_learners_that_take_it_and_to_no_others(data):
     assert reg.fit(X, y * 1.0, sample_domain=sample_domain).score(X, y) > 0
     with pytest.raises(ValueError, match="NaN"):
         GapBoostClassifier().fit(X, y, sample_domain=sample_domain)
+
+
+@pytest.mark.parametrize("convert", [np.asarray, pd.DataFrame, sp.csr_array], ids=["array", "frame", "sparse"])
+def test_nan_goes_to_a_pipeline_that_fills_it_in(data, convert):
+    X, y, sample_domain = data
+    X = X.copy()
+    X[::7, 1] = np.nan
+    learner = make_pipeline(SimpleImputer(), LogisticRegression())
+    clf = GapBoostClassifier(learner, n_estimators=2).fit(convert(X), y, sample_domain=sample_domain)
+    assert clf.score(convert(X), y) > 0.7
+
+
+def test_threads_whatever_the_backend(data):
+    X, y, sample_domain = data
+    with joblib.parallel_config(backend="loky"):
+        two = GapBoostClassifier(n_estimators=2, n_jobs=2).fit(X, y, sample_domain=sample_domain)
+    one = GapBoostClassifier(n_estimators=2).fit(X, y, sample_domain=sample_domain)
+    np.testing.assert_array_equal(two.decision_function(X), one.decision_function(X))
+
+
+def test_importances_are_those_of_the_learners_that_vote(data):
+    X, y, sample_domain = data
+    tree = DecisionTreeClassifier(max_depth=1, random_state=0)
+    clf = TrAdaBoostClassifier(tree, n_estimators=6).fit(X, y, sample_domain=sample_domain)
+    table = np.array([h.feature_importances_ for h in clf.estimators_[2:]])
+    np.testing.assert_allclose(clf.feature_importances_, np.average(table, axis=0, weights=clf.estimator_weights_[2:]))
 
 
 def test_single_precision_stays_single(data):

@@ -134,10 +134,10 @@ class BaseBoosting(MetaEstimatorMixin, BaseEstimator, metaclass=ABCMeta):
         masses = []
         log_weight = self._initial(rows)
         for _ in progress(range(self.n_estimators), self.verbose, type(self).__name__):
-            masses.append(rows.mass(log_weight))
             outcome = self._round(rows, learners, log_weight, rounds)
             if outcome.keep:
                 rounds.append(outcome)
+                masses.append(rows.mass(log_weight))
             if outcome.log_factor is None:
                 break
             log_weight = self._next(log_weight + outcome.log_factor, rows)
@@ -210,22 +210,23 @@ class BaseBoosting(MetaEstimatorMixin, BaseEstimator, metaclass=ABCMeta):
                     raise ValueError("X has 0 rows: give at least one (found array with 0 sample(s))")
                 return X
             dtype = None
-        finite = "allow-nan" if get_tags(template).input_tags.allow_nan else True
+        # A foreign learner knows best what it takes: a pipeline that imputes does not say so in its tags.
         return validate_data(
-            self, X, reset=reset, accept_sparse="csr", dtype=dtype, ensure_all_finite=finite, copy=False
+            self, X, reset=reset, accept_sparse="csr", dtype=dtype, ensure_all_finite=dtype is not None, copy=False
         )
 
     @property
     def feature_importances_(self) -> Array:
-        """Importances of the learners, averaged by the size of their say."""
+        """Importances of the learners that vote, averaged by the size of their say."""
         check_is_fitted(self)
+        voters = self._voters(len(self.estimators_))
         if not all(hasattr(learner, "feature_importances_") for learner in self.estimators_):
             raise AttributeError(
                 f"{type(self.estimators_[0]).__name__} has no feature_importances_: "
                 "use a base learner that has, such as a decision tree"
             )
-        say = np.abs(self.estimator_weights_)
-        table = np.array([learner.feature_importances_ for learner in self.estimators_])
+        say = np.abs(self.estimator_weights_[voters])
+        table = np.array([learner.feature_importances_ for learner in self.estimators_[voters]])
         return np.average(table, axis=0, weights=say if say.any() else None)
 
     def _voters(self, n_fitted: int) -> slice:

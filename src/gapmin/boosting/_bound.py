@@ -32,10 +32,14 @@ def why_not(booster: GapBoostClassifier) -> str | None:
     return None
 
 
-def measure_for_bound(booster: GapBoostClassifier, rows: Rows, largest: list[float]) -> dict[str, float] | None:
-    """Take from the training rows the few numbers that the bound needs, so that they need not be kept."""
-    if why_not(booster):
-        return None
+def measure_for_bound(booster: GapBoostClassifier, rows: Rows, largest: list[float]) -> dict[str, float] | str:
+    """Take from the training rows the few numbers that the bound needs, so that they need not be kept.
+
+    Where it does not hold, return why.
+    """
+    reason = why_not(booster)
+    if reason is not None:
+        return reason
     X, codes, count = rows.target.X, rows.target.y, rows.target.count
     alpha = booster.estimator_weights_ / booster.estimator_weights_.sum()
     coef = np.array([h.coef_[0] for h in booster.estimators_], dtype=np.float64)
@@ -63,11 +67,9 @@ def proposition_1(booster: GapBoostClassifier, delta: float, R: float | None) ->
     check_is_fitted(booster)
     if not 0 < delta < 1:
         raise ValueError(f"delta is {delta}: give a probability between 0 and 1")
-    reason = why_not(booster)
-    if reason is not None:
-        raise ValueError(f"Proposition 1 does not hold here: {reason}")
     parts = booster._bound_parts
-    assert parts is not None
+    if isinstance(parts, str):
+        raise ValueError(f"Proposition 1 does not hold here: {parts}")
     if R is not None and not R > 0:
         raise ValueError(f"R is {R}: give a positive bound on the norm of every row")
     radius_from = "given" if R is not None else "measured on its training rows"

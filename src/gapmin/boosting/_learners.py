@@ -72,9 +72,10 @@ def bootstrap(
         if missing.size == 0:
             return drawn
         drawn = draw(n)
-    for place, label in enumerate(np.setdiff1d(classes, codes[drawn])):
+    for label in np.setdiff1d(classes, codes[drawn]):
         members = np.flatnonzero(codes == label)
-        drawn[place] = members[np.argmax(probability[members])]
+        spare = np.argmax(np.bincount(codes[drawn])[codes[drawn]])  # a row of the class that was drawn most often
+        drawn[spare] = members[np.argmax(probability[members])]
     return drawn
 
 
@@ -105,7 +106,7 @@ class Learners:
         self.classes = classes
         self.resample = resample or weight_arguments(template, None) is None
         self.random_state = random_state
-        self._threads = Parallel(n_jobs=n_jobs, prefer="threads") if effective_n_jobs(n_jobs) > 1 else None
+        self._threads = Parallel(n_jobs=n_jobs, require="sharedmem") if effective_n_jobs(n_jobs) > 1 else None
         self._warm: dict[int, LogisticFits] = {}
 
     def train(self, parts: list[Part], log_weight: Array) -> list[Any]:

@@ -8,6 +8,9 @@ import numpy as np
 
 from gapmin.boosting._rows import Array
 
+ROUND_OFF = 1e-14
+"""Differences below this share of the largest value are none: a weighted mean of equal labels is off by as much."""
+
 LOSSES: dict[str, Callable[[Array], Array]] = {
     "linear": lambda error: error,
     "square": lambda error: error**2,
@@ -25,6 +28,6 @@ def relative_errors(predicted: Array, y: Array, loss: str) -> Array:
     """
     error = np.abs(predicted - y)
     largest = error.max()
-    if largest <= 1e-12 * np.abs(y).max():
+    if largest <= ROUND_OFF * np.abs(y).max():
         return np.zeros_like(error)
     return LOSSES[loss](error / largest)

@@ -12,7 +12,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from gapmin.boosting._base import BaseBoosting, Round
 from gapmin.boosting._bound import measure_for_bound, proposition_1
 from gapmin.boosting._learners import Learners
-from gapmin.boosting._loss import LOSSES, relative_errors
+from gapmin.boosting._loss import LOSSES, ROUND_OFF, relative_errors
 from gapmin.boosting._rows import Array, Part, Rows
 from gapmin.boosting._say import say_of
 from gapmin.boosting._vote import CombiningRegressorMixin, VotingClassifierMixin
@@ -67,7 +67,8 @@ class _GapBoost(BaseBoosting):
         return rows.target.count**-0.5 if self.gamma_max is None else self.gamma_max
 
     def _initial(self, rows: Rows) -> Array:
-        return rows.initial_log_weight(self.target_share)
+        log_weight = rows.initial_log_weight(self.target_share)
+        return self._next(log_weight, rows) if self.exact_cap else log_weight
 
     def _next(self, log_weight: Array, rows: Rows) -> Array:
         # A row of weight 2 stands for two rows, each with its own cap.
@@ -258,7 +259,8 @@ class GapBoostClassifier(_GapBoost, VotingClassifierMixin):
 
     def _finish(self, rows: Rows, rounds: list[Round]) -> None:
         super()._finish(rows, rounds)
-        self._bound_parts = measure_for_bound(self, rows, [outcome.record.largest_target_weight for outcome in rounds])
+        largest = [outcome.record.largest_target_weight for outcome in rounds]
+        self._bound_parts: dict[str, float] | str = measure_for_bound(self, rows, largest)
 
     def risk_bound(self, delta: float = 0.05, *, R: float | None = None) -> RiskBound:
         """Proposition 1: a bound on the target risk of the ensemble, in logistic loss.
@@ -391,7 +393,9 @@ class GapBoostRegressor(_GapBoost, CombiningRegressorMixin):
         return Round(learner, alpha, epsilon, log_factor, record=record)
 
     def _difference(self, h_source: Array, h_target: Array) -> Array:
-        return np.abs(h_source - h_target)
+        difference = np.abs(h_source - h_target)
+        difference[difference <= ROUND_OFF * np.abs(h_target).max()] = 0
+        return difference
 
     def _scale(self, difference: Array) -> Array:
         largest = difference.max()

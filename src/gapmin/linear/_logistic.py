@@ -26,6 +26,9 @@ _FACTOR_LIMIT = 500
 _COUPLED_LIMIT, _COUPLED_LIMIT_WHEN_SLOW = 150, 1500
 """Above this many parameters the classes of a multinomial fit get a factor each instead of one for all."""
 
+_BLOCK = 512
+"""Rows that are scaled at a time."""
+
 _SAMPLE_PER_FEATURE = 30
 """Rows of the Hessian's sample for each feature: enough for a metric within about 20 percent."""
 
@@ -148,12 +151,15 @@ class LogisticObjective:
             scaled = X.multiply(root[:, None]).tocsr()
             hessian[:d, :d] = (scaled.T @ scaled).toarray()
         else:
-            scaled = X * root[:, None].astype(X.dtype, copy=False)
-            hessian[:d, :d] = scaled.T @ scaled
+            hessian[:d, :d] = 0.0
+            for start in range(0, X.shape[0], _BLOCK):  # in blocks, so that no second X is made
+                block = slice(start, start + _BLOCK)
+                scaled = X[block] * root[block, None].astype(X.dtype, copy=False)
+                hessian[:d, :d] += scaled.T @ scaled
         hessian[np.arange(d), np.arange(d)] += 2 * self.lam
         if self.fit_intercept:
-            hessian[d, :d] = hessian[:d, d] = scaled.T @ root
-            hessian[d, d] = root @ root
+            hessian[d, :d] = hessian[:d, d] = X.T @ share
+            hessian[d, d] = share.sum()
         return hessian
 
     def _coupled(self, rows: Any, share: Array, probability: Array) -> Array:
