@@ -100,3 +100,23 @@ def test_interleaved_rows_are_the_same_rows():
     together = GapBoostClassifier().fit(X, y, sample_domain=sample_domain)
     scattered = GapBoostClassifier().fit(X[order], y[order], sample_domain=sample_domain[order])
     np.testing.assert_allclose(scattered.decision_function(X), together.decision_function(X), atol=1e-8)
+
+
+class Seen(LogisticRegression):
+    """Remembers the rows it was given."""
+
+    def fit(self, X, y, sample_weight=None):
+        self.rows_, self.weighted_ = X[:, 0].copy(), sample_weight is not None
+        return super().fit(X, y, sample_weight)
+
+
+def test_a_foreign_learner_gets_a_bootstrap_when_asked_to():
+    X = np.column_stack([np.arange(40.0), np.random.default_rng(0).normal(size=40)])
+    y = (X[:, 1] > 0).astype(int)
+    plain = AdaBoostClassifier(Seen(), n_estimators=1).fit(X, y).estimators_[0]
+    assert plain.weighted_
+    np.testing.assert_array_equal(plain.rows_, np.arange(40))
+    drawn = AdaBoostClassifier(Seen(), n_estimators=1, resample=True, random_state=0).fit(X, y).estimators_[0]
+    assert not drawn.weighted_
+    assert drawn.rows_.size == 40
+    assert 20 <= np.unique(drawn.rows_).size < 40
