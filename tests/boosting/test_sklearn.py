@@ -246,6 +246,18 @@ def test_nan_goes_to_a_pipeline_that_fills_it_in(data, convert):
     assert clf.score(convert(X), y) > 0.7
 
 
+@pytest.mark.parametrize("learner", [None, LogisticRegression()])
+def test_nan_is_refused_at_prediction_too(data, learner):
+    X, y, sample_domain = data
+    clf = GapBoostClassifier(learner, n_estimators=2).fit(X, y, sample_domain=sample_domain)
+    reg = GapBoostRegressor(Ridge(), n_estimators=2).fit(X, X[:, 0] + y, sample_domain=sample_domain)
+    X = X.copy()
+    X[0, 0] = np.nan
+    for model in (clf, reg):
+        with pytest.raises(ValueError, match="NaN"):
+            model.predict(X)
+
+
 def test_threads_whatever_the_backend(data):
     X, y, sample_domain = data
     with joblib.parallel_config(backend="loky"):

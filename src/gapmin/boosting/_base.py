@@ -200,20 +200,15 @@ class BaseBoosting(MetaEstimatorMixin, BaseEstimator, metaclass=ABCMeta):
 
     def _validate_X(self, X: Any, *, reset: bool) -> Any:
         """Check what can be checked without changing what the base learner is given."""
-        template = self._template()
-        if isinstance(template, WeightedLogisticRegression):
-            dtype: Any = [np.float64, np.float32]
-        else:
-            if hasattr(X, "columns"):
-                validate_data(self, X, reset=reset, skip_check_array=True)
-                if _num_samples(X) == 0:
-                    raise ValueError("X has 0 rows: give at least one (found array with 0 sample(s))")
-                return X
-            dtype = None
+        if isinstance(self._template(), WeightedLogisticRegression):
+            return validate_data(self, X, reset=reset, accept_sparse="csr", dtype=[np.float64, np.float32])
         # A foreign learner knows best what it takes: a pipeline that imputes does not say so in its tags.
-        return validate_data(
-            self, X, reset=reset, accept_sparse="csr", dtype=dtype, ensure_all_finite=dtype is not None, copy=False
-        )
+        if not hasattr(X, "columns"):
+            return validate_data(self, X, reset=reset, accept_sparse="csr", dtype=None, ensure_all_finite=False)
+        validate_data(self, X, reset=reset, skip_check_array=True)
+        if _num_samples(X) == 0:
+            raise ValueError("X has 0 rows: give at least one (found array with 0 sample(s))")
+        return X
 
     @property
     def feature_importances_(self) -> Array:

@@ -92,9 +92,10 @@ class VotingClassifierMixin(ClassifierMixin, BaseBoosting):
         return tally
 
     def _ballots(self, X: Any, voters: slice) -> Iterator[Array]:
-        """Yield what each learner gives to each class; X has been checked and is not checked again."""
+        """Yield what each learner gives to each class."""
         for learner in self.estimators_[voters]:
-            with config_context(assume_finite=True):
+            # For our own learner X has been checked, and need not be again by each; a foreign one checks for itself.
+            with config_context(assume_finite=isinstance(learner, WeightedLogisticRegression)):
                 if self.vote == "soft":
                     own = class_shares(learner, X)
                 else:
@@ -159,8 +160,7 @@ class CombiningRegressorMixin(RegressorMixin, BaseBoosting):
             yield r2_score(y, predicted, sample_weight=sample_weight)
 
     def _values(self, X: Any) -> Array:
-        with config_context(assume_finite=True):
-            return np.array([learner.predict(X) for learner in self.estimators_])
+        return np.array([learner.predict(X) for learner in self.estimators_])
 
     def _combine(self, values: Array, voters: slice) -> Array:
         alpha, values = self.estimator_weights_[voters], values[voters]
