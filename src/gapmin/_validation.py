@@ -34,7 +34,9 @@ def check_sample_weight(sample_weight: ArrayLike | None, n_rows: int) -> NDArray
         raise ValueError(
             f"sample_weight has {weight[row]} at row {row}: weights count rows, so give numbers of at least 0"
         )
-    if not np.isfinite(weight.sum()):
+    with np.errstate(over="ignore"):
+        total = weight.sum()
+    if not np.isfinite(total):
         raise ValueError("sample_weight sums to infinity: divide it by its largest value")
     if not weight.any():
         raise ValueError("every sample_weight is zero: give the rows to learn from a positive weight")
