@@ -52,6 +52,14 @@ class Round:
     keep: bool = True
     record: Any = None
 
+    @classmethod
+    def hopeless(cls, learner: Any, error: float, so_far: list[Round], record: Any = None) -> Round:
+        """End with a regressor whose error is 1/2 or more: dropped, for a mean with negative weights is no mean.
+
+        The first is kept, alone.
+        """
+        return cls(learner, 1.0, error, None, keep=not so_far, record=record)
+
 
 class BaseBoosting(MetaEstimatorMixin, BaseEstimator, metaclass=ABCMeta):
     """What all boosters share: parameters, validation, the loop and its record."""

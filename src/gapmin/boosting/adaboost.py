@@ -151,6 +151,6 @@ class AdaBoostRegressor(_AdaBoost, CombiningRegressorMixin):
         errors = relative_errors(learners.predict(learner, rows.both), rows.y, self.loss)
         epsilon = float(np.exp(log_weight) @ errors)
         if epsilon >= 0.5:
-            return Round(learner, 1.0, epsilon, None, keep=not so_far)
+            return Round.hopeless(learner, epsilon, so_far)
         alpha = say_of(epsilon, 2, (past.alpha for past in so_far))
         return Round(learner, alpha, epsilon, alpha * errors if epsilon > 0 else None)

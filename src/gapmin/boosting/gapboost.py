@@ -13,7 +13,7 @@ from gapmin.boosting._base import BaseBoosting, Round
 from gapmin.boosting._bound import measure_for_bound, proposition_1
 from gapmin.boosting._learners import Learners
 from gapmin.boosting._loss import LOSSES, ROUND_OFF, relative_errors
-from gapmin.boosting._rows import Array, Part, Rows
+from gapmin.boosting._rows import Array, Rows
 from gapmin.boosting._say import say_of
 from gapmin.boosting._vote import CombiningRegressorMixin, VotingClassifierMixin
 from gapmin.boosting._weights import clip, water_fill
@@ -82,14 +82,13 @@ class _GapBoost(BaseBoosting):
             return learner, np.zeros(len(rows))
         learner, h_target, *h_sources = learners.train([rows.both, rows.target, *rows.sources], log_weight)
 
-        def difference(h_source: Any, part: Part) -> Array:
-            return self._difference(learners.predict(h_source, part), learners.predict(h_target, part))
-
-        disagree = np.empty(len(rows))
+        disagree, on_target = np.empty(len(rows)), np.zeros(rows.target.size)
+        target_on_target = learners.predict(h_target, rows.target)
         for source, h_source in zip(rows.sources, h_sources, strict=True):
-            disagree[source.index] = self._scale(difference(h_source, source))
-        on_target = np.mean([difference(h_source, rows.target) for h_source in h_sources], axis=0)
-        disagree[rows.target.index] = self._scale(on_target)
+            on_source = self._difference(learners.predict(h_source, source), learners.predict(h_target, source))
+            disagree[source.index] = self._scale(on_source)
+            on_target += self._difference(learners.predict(h_source, rows.target), target_on_target)
+        disagree[rows.target.index] = self._scale(on_target / len(h_sources))
         return learner, disagree
 
     @abstractmethod
@@ -386,8 +385,8 @@ class GapBoostRegressor(_GapBoost, CombiningRegressorMixin):
         errors = relative_errors(learners.predict(learner, rows.both), rows.y, self.loss)
         epsilon = float(weight @ errors)
         record = self._record(rows, kappa, weight)
-        if epsilon >= 0.5:  # a mean with negative weights is no mean
-            return Round(learner, 1.0, epsilon, None, keep=not so_far, record=record)
+        if epsilon >= 0.5:
+            return Round.hopeless(learner, epsilon, so_far, record)
         alpha, go_on = self._say(epsilon, 2, so_far)
         log_factor = self._log_factor(rows, kappa, alpha, errors) if go_on else None
         return Round(learner, alpha, epsilon, log_factor, record=record)

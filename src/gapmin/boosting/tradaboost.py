@@ -178,6 +178,6 @@ class TrAdaBoostRegressor(_TrAdaBoost, CombiningRegressorMixin):
         errors = relative_errors(learners.predict(learner, rows.both), rows.y, self.loss)
         epsilon = self._error(rows, np.exp(log_weight), errors)
         if epsilon >= 0.5:
-            return Round(learner, 1.0, epsilon, None, keep=not so_far)
+            return Round.hopeless(learner, epsilon, so_far)
         alpha = say_of(epsilon, 2, (past.alpha for past in so_far))
         return Round(learner, alpha, epsilon, self._log_factor(rows, alpha, errors) if epsilon > 0 else None)
