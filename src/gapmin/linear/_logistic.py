@@ -18,16 +18,14 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from gapmin._validation import check_sample_weight
-from gapmin.linear._solver import Array, CholeskyMetric, DiagonalMetric, Metric, minimise
+from gapmin.linear._losses import log_loss
+from gapmin.linear._solver import Array, CholeskyMetric, DiagonalMetric, Metric, minimise, weighted_gram
 
 _FACTOR_LIMIT = 500
 """Above this many features a d x d factor costs more than it saves."""
 
 _COUPLED_LIMIT, _COUPLED_LIMIT_WHEN_SLOW = 150, 1500
 """Above this many parameters the classes of a multinomial fit get a factor each instead of one for all."""
-
-_BLOCK = 512
-"""Rows that are scaled at a time."""
 
 _SAMPLE_PER_FEATURE = 30
 """Rows of the Hessian's sample for each feature: enough for a metric within about 20 percent."""
@@ -88,11 +86,7 @@ class LogisticObjective:
         return loss + self.lam * float(np.vdot(coef, coef)), gradient.ravel()
 
     def _binary(self, margin: Array) -> tuple[float, Array]:
-        signed = self.sign * margin[:, 0]
-        small = np.exp(-np.abs(signed))
-        loss = np.log1p(small)
-        loss -= np.minimum(signed, 0)
-        wrong = np.where(signed >= 0, small, 1) / (1 + small)  # the probability of the other class
+        loss, wrong = log_loss(self.sign * margin[:, 0])
         self._curvature = wrong[:, None]
         return float(self.weight @ loss), -(self.weight * self.sign * wrong)[:, None]
 
@@ -144,18 +138,9 @@ class LogisticObjective:
 
     def _gram(self, rows: Any, share: Array) -> Array:
         """X' diag(share) X + 2 lam I with the intercept's border."""
-        X, root = self.X[rows], np.sqrt(share)
-        d = self.X.shape[1]
+        X, d = self.X[rows], self.X.shape[1]
         hessian = np.empty((d + self.fit_intercept, d + self.fit_intercept))
-        if sp.issparse(X):
-            scaled = X.multiply(root[:, None]).tocsr()
-            hessian[:d, :d] = (scaled.T @ scaled).toarray()
-        else:
-            hessian[:d, :d] = 0.0
-            for start in range(0, X.shape[0], _BLOCK):  # in blocks, so that no second X is made
-                block = slice(start, start + _BLOCK)
-                scaled = X[block] * root[block, None].astype(X.dtype, copy=False)
-                hessian[:d, :d] += scaled.T @ scaled
+        hessian[:d, :d] = weighted_gram(X, share)
         hessian[np.arange(d), np.arange(d)] += 2 * self.lam
         if self.fit_intercept:
             hessian[d, :d] = hessian[:d, d] = X.T @ share

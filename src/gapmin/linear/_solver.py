@@ -9,13 +9,31 @@ from __future__ import annotations
 
 from collections import deque
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import NDArray
 from scipy.linalg.lapack import get_lapack_funcs
 
 Array = NDArray[np.floating]
+
+_BLOCK = 512
+"""Rows that are scaled at a time."""
+
+
+def weighted_gram(X: Any, weight: Array) -> Array:
+    """Return X' diag(weight) X for weights of at least 0, dense; no second X is made."""
+    root = np.sqrt(weight)
+    if sp.issparse(X):
+        scaled = X.multiply(root[:, None]).tocsr()
+        return (scaled.T @ scaled).toarray()
+    gram = np.zeros((X.shape[1], X.shape[1]))
+    for start in range(0, X.shape[0], _BLOCK):
+        block = slice(start, start + _BLOCK)
+        scaled = X[block] * root[block, None].astype(X.dtype, copy=False)
+        gram += scaled.T @ scaled
+    return gram
 
 
 class Metric(Protocol):

@@ -1,0 +1,207 @@
+"""Feature representation (Sec. 4.1.2): objective, performance gap, Lemma 2 and Theorem 2, for any given Phi."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar, Self
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import ArrayLike
+from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
+from sklearn.utils._param_validation import HasMethods
+from sklearn.utils.validation import check_is_fitted
+
+from gapmin._validation import check_sample_weight
+from gapmin.linear._bounds import Constants, Form, uniform_terms
+from gapmin.linear._setting import Numbers, TransferClassifierMixin
+from gapmin.linear.instance_weighting import InstanceWeighting
+
+BORROWED = "Phi was chosen without looking at this sample"
+LEARNT = "Phi was chosen without looking at this sample; here it was fitted on it"
+
+
+class Representation:
+    """Phi before the constant feature: a fitted transformer is used as it is, another one is fitted on the rows."""
+
+    transformer: Any
+    transformer_: Any
+
+    def _represent(self, X: Any, *, fit: bool) -> Any:
+        if self.transformer is None:
+            return X
+        if fit:
+            try:
+                check_is_fitted(self.transformer)
+                self.transformer_, self._phi_learnt = self.transformer, False
+            except NotFittedError:
+                self.transformer_, self._phi_learnt = clone(self.transformer).fit(X), True
+        Z = self.transformer_.transform(X)
+        return Z.tocsr() if sp.issparse(Z) else np.asarray(Z, dtype=np.float64)
+
+
+class FeatureTransfer(Representation, InstanceWeighting):
+    """The part that classifier and regressor share: every row weighs 1 / N, on Phi(x)."""
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **{k: v for k, v in InstanceWeighting._parameter_constraints.items() if k != "gamma"},
+        "transformer": [HasMethods(["fit", "transform"]), None],
+    }
+
+    gamma = None
+
+    def fit(
+        self,
+        X: Any,
+        y: ArrayLike,
+        *,
+        sample_domain: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
+    ) -> Self:
+        """Fit h* on Phi(x) and measure the gap.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_rows, n_features)
+            Rows of the target and of the sources together.
+        y : array-like of shape (n_rows,)
+        sample_domain : array-like of int of shape (n_rows,), optional
+            Positive for a source, negative for the target. None makes every row target.
+        sample_weight : array-like of shape (n_rows,), optional
+            Multiplicities: a row of weight 2 is a row given twice.
+
+        Returns
+        -------
+        self
+        """
+        super().fit(X, y, sample_domain=sample_domain, sample_weight=sample_weight)
+        self._n_rows = float(np.sum(check_sample_weight(sample_weight, self.sample_weight_.size)))
+        return self
+
+    def _stability(self, c: Constants, delta: float, form: Form) -> dict[str, float]:
+        """Theorem 2: what Theorem 1's sharp form is for equal weights, so both forms are the same here."""
+        return uniform_terms(c.change / self._n_rows, c.B, self._n_rows, delta)
+
+    def _chosen_before(self) -> str:
+        return LEARNT if getattr(self, "_phi_learnt", False) else BORROWED
+
+
+class FeatureTransferClassifier(TransferClassifierMixin, FeatureTransfer):
+    r"""Linear classifier on a representation of target and source (Sec. 4.1.2).
+
+    Minimises :math:`\frac1N \sum_i \ell(\langle h, \Phi(x_i)\rangle, y_i) + \lambda \|h\|^2` over all rows.
+
+    Parameters
+    ----------
+    transformer : scikit-learn transformer or None, default=None
+        Phi. A fitted one is used as it is (wrap it in `sklearn.frozen.FrozenEstimator` where the model is cloned, as in
+        cross-validation); one that is not is fitted on the rows given. None is the identity.
+    loss : "logistic" or "hinge", default="logistic"
+    lam : float, default=0.01
+        Strength of the penalty.
+    eta : float in [0, 0.5), default=0.25
+        The share of the penalty that source and target have in the gap.
+    fit_intercept : bool, default=True
+        Add a constant feature to Phi(x), regularised like the others.
+
+    Attributes
+    ----------
+    coef_ : ndarray of shape (1, n_components)
+    intercept_ : ndarray of shape (1,)
+    gap_ : PerformanceGap
+        With the parts "source" and "target".
+    transformer_ : transformer
+        Phi, where one was given.
+    classes_ : ndarray of shape (2,)
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn.decomposition import PCA
+    >>> rng = np.random.default_rng(0)
+    >>> X, sample_domain = rng.normal(size=(60, 5)), np.repeat([-1, 1], [20, 40])
+    >>> y = X[:, 0] > 0
+    >>> phi = PCA(3).fit(rng.normal(size=(200, 5)))
+    >>> clf = FeatureTransferClassifier(phi).fit(X, y, sample_domain=sample_domain)
+    >>> clf.coef_.shape
+    (1, 3)
+    """
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **FeatureTransfer._parameter_constraints,
+        **TransferClassifierMixin._parameter_constraints,
+    }
+
+    def __init__(
+        self,
+        transformer: Any = None,
+        *,
+        loss: str = "logistic",
+        lam: float = 0.01,
+        eta: float = 0.25,
+        fit_intercept: bool = True,
+    ) -> None:
+        self.transformer = transformer
+        self.loss = loss
+        self.lam = lam
+        self.eta = eta
+        self.fit_intercept = fit_intercept
+
+
+class FeatureTransferRegressor(Numbers, FeatureTransfer):
+    r"""Linear regression on a representation of target and source (Sec. 4.1.2).
+
+    Minimises :math:`\frac1N \sum_i \ell(\langle h, \Phi(x_i)\rangle, y_i) + \lambda \|h\|^2` over all rows.
+
+    Parameters
+    ----------
+    transformer : scikit-learn transformer or None, default=None
+        Phi. A fitted one is used as it is (wrap it in `sklearn.frozen.FrozenEstimator` where the model is cloned, as in
+        cross-validation); one that is not is fitted on the rows given. None is the identity.
+    loss : "squared" or "absolute", default="squared"
+    lam : float, default=0.01
+        Strength of the penalty.
+    eta : float in [0, 0.5), default=0.25
+        The share of the penalty that source and target have in the gap.
+    fit_intercept : bool, default=True
+        Add a constant feature to Phi(x), regularised like the others.
+
+    Attributes
+    ----------
+    coef_ : ndarray of shape (1, n_components)
+    intercept_ : ndarray of shape (1,)
+    gap_ : PerformanceGap
+        With the parts "source" and "target".
+    transformer_ : transformer
+        Phi, where one was given.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn.preprocessing import PolynomialFeatures
+    >>> X, sample_domain = np.arange(8.0).reshape(-1, 1), [-1, -1, -1, -1, 1, 1, 1, 1]
+    >>> phi = PolynomialFeatures(2, include_bias=False).fit(X)
+    >>> model = FeatureTransferRegressor(phi, lam=1e-9).fit(X, X[:, 0] ** 2, sample_domain=sample_domain)
+    >>> model.predict([[10.0]]).round(2)
+    array([100.])
+    """
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **FeatureTransfer._parameter_constraints,
+        **Numbers._parameter_constraints,
+    }
+
+    def __init__(
+        self,
+        transformer: Any = None,
+        *,
+        loss: str = "squared",
+        lam: float = 0.01,
+        eta: float = 0.25,
+        fit_intercept: bool = True,
+    ) -> None:
+        self.transformer = transformer
+        self.loss = loss
+        self.lam = lam
+        self.eta = eta
+        self.fit_intercept = fit_intercept

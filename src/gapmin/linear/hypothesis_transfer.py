@@ -1,0 +1,365 @@
+"""Hypothesis transfer (Sec. 4.1.3): objective, performance gap, Lemma 3 and Theorem 3."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any, ClassVar, Self
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import ArrayLike
+from scipy.optimize import linprog
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils._param_validation import StrOptions
+from sklearn.utils.validation import check_is_fitted
+
+from gapmin.gap import PerformanceGap, RiskBound
+from gapmin.linear._bounds import Form, check_delta, uniform_terms
+from gapmin.linear._losses import Array, Loss
+from gapmin.linear._problem import Problem, Rows, solve, solve_plain
+from gapmin.linear._setting import LinearSetting, Numbers, TransferClassifierMixin, TransferSetting
+from gapmin.linear._simplex import minimise_on_simplex
+
+
+def learn_mixture(scores: Array, y: Array, weight: Array, loss: Loss) -> Array:
+    """Return the xi on the simplex with the smallest loss of the mixture: the smallest gap, for L(h_T) does not move.
+
+    Parameters
+    ----------
+    scores : ndarray of shape (n_rows, n_hypotheses)
+        What each hypothesis says of each row.
+    y, weight : ndarray of shape (n_rows,)
+    loss : Loss
+    """
+    n, k = scores.shape
+    if loss.smooth:
+
+        def evaluate(xi: Array) -> tuple[float, Array]:
+            mixed = scores @ xi
+            return float(weight @ loss.value(mixed, y)), scores.T @ (weight * loss.gradient(mixed, y))
+
+        return minimise_on_simplex(evaluate, k)
+    kinks = loss.kinks(y, weight)
+    # The loss is at least high (bend - sign s) and at least low (bend - sign s): a linear program.
+    signed = kinks.sign[:, None] * scores
+    above = [np.hstack([-a[:, None] * signed, -np.eye(n)]) for a in (kinks.high, kinks.low)]
+    right = [-kinks.high * kinks.bend, -kinks.low * kinks.bend]
+    found = linprog(
+        np.concatenate([np.zeros(k), np.ones(n)]),
+        A_ub=sp.csr_matrix(np.vstack(above)),
+        b_ub=np.concatenate(right),
+        A_eq=np.concatenate([np.ones(k), np.zeros(n)])[None],
+        b_eq=[1.0],
+        bounds=[(0, None)] * k + [(None, None)] * n,
+        method="highs",
+    )
+    return np.maximum(found.x[:k], 0) / np.maximum(found.x[:k], 0).sum()
+
+
+class HypothesisTransfer(TransferSetting):
+    """The part that classifier and regressor share."""
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **LinearSetting._parameter_constraints,
+        "hypotheses": ["array-like", "sparse matrix", list, tuple],
+        "xi": [StrOptions({"learn"}), "array-like", None],
+    }
+
+    hypotheses: Any
+    xi: Any
+    xi_: Array
+    hypotheses_: Array
+    centre_: Array
+
+    def fit(
+        self,
+        X: Any,
+        y: ArrayLike,
+        *,
+        sample_domain: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
+    ) -> Self:
+        """Fit h* near the mixture of the hypotheses, on the target's rows.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_rows, n_features)
+        y : array-like of shape (n_rows,)
+        sample_domain : array-like of int of shape (n_rows,), optional
+            Rows of sources (positive) are left out: their hypotheses stand for them.
+        sample_weight : array-like of shape (n_rows,), optional
+            Multiplicities: a row of weight 2 is a row given twice.
+
+        Returns
+        -------
+        self
+        """
+        features, labels, domain, weight = self._check_transfer(X, y, sample_domain, sample_weight)
+        kept = np.flatnonzero(domain < 0)
+        rows = Rows(features[kept], labels[kept], weight[kept] / weight[kept].sum())
+        self.hypotheses_ = self._read_hypotheses(features.shape[1])
+        self.xi_ = self._mix(rows)
+        self.centre_ = self.xi_ @ self.hypotheses_
+        self._n_rows = float(weight[kept].sum())
+        H = solve(Problem([rows], self._loss, self.lam, self.centre_[None])).H
+        self._remember(H, rows.X, rows.y)
+        self._empirical = rows.loss(self._loss, H[0])
+        self.gap_ = self._gap(rows)
+        return self
+
+    def _gap(self, rows: Rows) -> PerformanceGap:
+        """Definition 5 and Lemma 3: L(<H, Xi>) - L(h_T), and ||h*|| <= sqrt(gap / lam) + ||<H, Xi>||."""
+        plain = solve_plain(rows, self._loss)
+        if not plain.attained:
+            warnings.warn(
+                "the target's rows separate: the logistic loss has no minimiser, and its infimum stands in the gap",
+                ConvergenceWarning,
+                stacklevel=4,
+            )
+        mixture = rows.loss(self._loss, self.centre_)
+        value = max(mixture - plain.value, 0.0)
+        centre = float(np.linalg.norm(self.centre_))
+        norm_bound = float(np.sqrt(value / self.lam)) + centre
+        # The proof has L(h*) where the lemma has the smaller L(h_T).
+        sharp = float(np.sqrt(max(mixture - self._empirical, 0.0) / self.lam)) + centre
+        return PerformanceGap(
+            value=value,
+            parts={"target": value},
+            minimisers={"target": plain.h, "mixture": self.centre_},
+            norm_bound=norm_bound,
+            sharp_norm_bound=min(sharp, norm_bound),
+            loss_bound=self._loss_bound(norm_bound, self._facts),
+            attained=plain.attained,
+        )
+
+    def _read_hypotheses(self, d: int) -> Array:
+        """Return one row a hypothesis, with the intercept last where this model has one."""
+        given = self.hypotheses
+        if sp.issparse(given):
+            given = given.toarray()
+        if isinstance(given, np.ndarray) and given.dtype != object:
+            rows = list(np.atleast_2d(given))
+        else:
+            rows = [row for each in given for row in self._read_one(each)]
+        found = np.zeros((len(rows), d))
+        for k, row in enumerate(rows):
+            row = np.asarray(row, dtype=np.float64)
+            if row.shape == (d - 1,) and self.fit_intercept:
+                found[k, :-1] = row
+            elif row.shape == (d,):
+                found[k] = row
+            else:
+                wanted = f"{d - 1} coefficients, or {d} with the intercept last" if self.fit_intercept else str(d)
+                raise ValueError(f"hypothesis {k} has shape {row.shape}: give {wanted}")
+        if not np.isfinite(found).all():
+            raise ValueError(f"hypothesis {int(np.argmin(np.isfinite(found).all(axis=1)))} has NaN or infinity")
+        return found
+
+    def _read_one(self, model: Any) -> list[Array]:
+        if not hasattr(model, "coef_"):
+            if hasattr(model, "fit"):
+                raise ValueError(
+                    f"hypothesis {model!r} has no coef_: give a fitted linear model, or an array of coefficients"
+                )
+            return list(np.atleast_2d(np.asarray(model, dtype=np.float64)))
+        known = getattr(model, "classes_", None)
+        wanted = getattr(self, "classes_", None)
+        if known is not None and wanted is not None and not np.array_equal(known, wanted):
+            raise ValueError(
+                f"hypothesis {model!r} knows the classes {list(known)}, the target has {list(wanted)}: "
+                "give hypotheses for the same two classes"
+            )
+        coef = np.atleast_2d(model.coef_.toarray() if sp.issparse(model.coef_) else model.coef_)
+        intercept = np.broadcast_to(np.ravel(getattr(model, "intercept_", 0.0)), (len(coef),))
+        if self.fit_intercept:
+            return list(np.column_stack([coef, intercept]))
+        if np.any(intercept):
+            raise ValueError(f"hypothesis {model!r} has an intercept, this model has none: use fit_intercept=True")
+        return list(coef)
+
+    def _mix(self, rows: Rows) -> Array:
+        n = len(self.hypotheses_)
+        if isinstance(self.xi, str):
+            if not n:
+                raise ValueError("xi='learn' needs at least one hypothesis: give fitted models or arrays")
+            scores = np.asarray(rows.X @ self.hypotheses_.T)
+            return learn_mixture(scores, rows.y, rows.weight, self._loss)
+        if self.xi is None:
+            return np.full(n, 1 / n) if n else np.zeros(0)
+        xi = np.asarray(self.xi, dtype=np.float64)
+        if xi.shape != (n,):
+            raise ValueError(f"xi has shape {xi.shape} for {n} hypotheses: give one weight a hypothesis")
+        if not np.isfinite(xi).all():
+            raise ValueError(f"xi is {xi}: give finite weights")
+        return xi
+
+    def risk_bound(
+        self,
+        delta: float = 0.05,
+        *,
+        form: Form = "printed",
+        R: float | None = None,
+        Y: float | None = None,
+        rho: float | None = None,
+        radius: float | None = None,
+    ) -> RiskBound:
+        """Bound the risk on the target: Theorem 3.
+
+        No source rows, so no discrepancy; both forms have the same terms, and the sharp one a smaller `B_gap`.
+
+        Parameters
+        ----------
+        delta : float, default=0.05
+        form : "printed" or "sharp", default="printed"
+        R, Y, rho : float, optional
+            As in `InstanceWeightingClassifier.risk_bound`.
+        radius : float, optional
+            By default ||c|| + sqrt(B(c) / lam) for the mixture c, B(c) the largest loss of a hypothesis as long as c.
+
+        Returns
+        -------
+        RiskBound
+            With the terms "empirical", "stability" and "concentration".
+        """
+        check_is_fitted(self)
+        check_delta(delta, form)
+        centre = float(np.linalg.norm(self.centre_))
+        c = self._constants(
+            default_radius=lambda R, Y: centre + np.sqrt(self._loss.at_most(R * centre, Y) / self.lam),
+            norm=self._norm(),
+            norm_bound=self.gap_.sharp_norm_bound if form == "sharp" else self.gap_.norm_bound,
+            lam=self.lam,
+            R=R,
+            Y=Y,
+            rho=rho,
+            radius=radius,
+        )
+        beta = c.change / self._n_rows
+        learnt = "; here xi was learnt from it" if isinstance(self.xi, str) else ""
+        return RiskBound(
+            terms={"empirical": self._empirical, **uniform_terms(beta, c.B, self._n_rows, delta)},
+            delta=delta,
+            assumptions=(*c.assumptions, f"hypotheses and xi were chosen without looking at this sample{learnt}"),
+            constants=c.as_dict(beta=beta, n_rows=self._n_rows),
+        )
+
+
+class HypothesisTransferClassifier(TransferClassifierMixin, HypothesisTransfer):
+    r"""Linear classifier near a mixture of hypotheses learnt elsewhere (Sec. 4.1.3).
+
+    Minimises :math:`\frac1{N_T} \sum_i \ell(\langle h, x_i\rangle, y_i) + \lambda \|h - \langle H, \Xi\rangle\|^2`.
+
+    Parameters
+    ----------
+    hypotheses : sequence of fitted linear models or of arrays, or array of shape (n_hypotheses, n_features)
+        What was learnt elsewhere. An array may carry the intercept as one more, last entry.
+    xi : array-like of shape (n_hypotheses,), "learn" or None, default=None
+        Their weights. None is uniform; "learn" finds those on the simplex with the smallest gap.
+    loss : "logistic" or "hinge", default="logistic"
+    lam : float, default=0.01
+        Strength of the pull to the mixture.
+    fit_intercept : bool, default=True
+        Add a constant feature, regularised like the others.
+
+    Attributes
+    ----------
+    coef_ : ndarray of shape (1, n_features)
+    intercept_ : ndarray of shape (1,)
+    gap_ : PerformanceGap
+        With the part "target".
+    xi_ : ndarray of shape (n_hypotheses,)
+    hypotheses_ : ndarray of shape (n_hypotheses, n_features + 1)
+        As they were read; without the last column where there is no intercept.
+    centre_ : ndarray
+        Their mixture.
+    classes_ : ndarray of shape (2,)
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> rng = np.random.default_rng(0)
+    >>> X_theirs, X = rng.normal(size=(500, 3)), rng.normal(size=(40, 3))
+    >>> theirs = [LogisticRegression().fit(X_theirs, X_theirs[:, k] > 0) for k in range(3)]
+    >>> y = X[:, 1] + 0.5 * rng.normal(size=40) > 0
+    >>> clf = HypothesisTransferClassifier(theirs, xi="learn").fit(X, y)
+    >>> int(clf.xi_.argmax())
+    1
+    """
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **HypothesisTransfer._parameter_constraints,
+        **TransferClassifierMixin._parameter_constraints,
+    }
+
+    def __init__(
+        self,
+        hypotheses: Any = (),
+        xi: Any = None,
+        *,
+        loss: str = "logistic",
+        lam: float = 0.01,
+        fit_intercept: bool = True,
+    ) -> None:
+        self.hypotheses = hypotheses
+        self.xi = xi
+        self.loss = loss
+        self.lam = lam
+        self.fit_intercept = fit_intercept
+
+
+class HypothesisTransferRegressor(Numbers, HypothesisTransfer):
+    r"""Linear regression near a mixture of hypotheses learnt elsewhere (Sec. 4.1.3).
+
+    Minimises :math:`\frac1{N_T} \sum_i \ell(\langle h, x_i\rangle, y_i) + \lambda \|h - \langle H, \Xi\rangle\|^2`.
+
+    Parameters
+    ----------
+    hypotheses : sequence of fitted linear models or of arrays, or array of shape (n_hypotheses, n_features)
+        What was learnt elsewhere. An array may carry the intercept as one more, last entry.
+    xi : array-like of shape (n_hypotheses,), "learn" or None, default=None
+        Their weights. None is uniform; "learn" finds those on the simplex with the smallest gap.
+    loss : "squared" or "absolute", default="squared"
+    lam : float, default=0.01
+        Strength of the pull to the mixture.
+    fit_intercept : bool, default=True
+        Add a constant feature, regularised like the others.
+
+    Attributes
+    ----------
+    coef_ : ndarray of shape (1, n_features)
+    intercept_ : ndarray of shape (1,)
+    gap_ : PerformanceGap
+        With the part "target".
+    xi_ : ndarray of shape (n_hypotheses,)
+    hypotheses_ : ndarray of shape (n_hypotheses, n_features + 1)
+        As they were read; without the last column where there is no intercept.
+    centre_ : ndarray
+        Their mixture.
+
+    Examples
+    --------
+    >>> model = HypothesisTransferRegressor([[2.0]], lam=1e6).fit([[0.0], [1.0], [2.0]], [0.0, 2.1, 3.9])
+    >>> model.coef_.round(3)
+    array([[2.]])
+    """
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **HypothesisTransfer._parameter_constraints,
+        **Numbers._parameter_constraints,
+    }
+
+    def __init__(
+        self,
+        hypotheses: Any = (),
+        xi: Any = None,
+        *,
+        loss: str = "squared",
+        lam: float = 0.01,
+        fit_intercept: bool = True,
+    ) -> None:
+        self.hypotheses = hypotheses
+        self.xi = xi
+        self.loss = loss
+        self.lam = lam
+        self.fit_intercept = fit_intercept

@@ -1,0 +1,215 @@
+"""Parameter sharing (Sec. 4.2.2): objective, performance gap, Lemma 5 and Theorem 5."""
+
+from __future__ import annotations
+
+from numbers import Real
+from typing import Any, ClassVar
+
+import numpy as np
+from sklearn.utils._param_validation import Interval
+from sklearn.utils.validation import check_is_fitted
+
+from gapmin.gap import PerformanceGap, RiskBound
+from gapmin.linear._bounds import Form, check_delta, uniform_terms
+from gapmin.linear._losses import Array
+from gapmin.linear._problem import Rows
+from gapmin.linear._setting import LinearSetting, MultitaskClassifierMixin, MultitaskSetting, Numbers
+from gapmin.linear.task_covariance import fit_coupled, single_and_pooled_gap
+
+
+def sharing_precision(K: int, lam0: float, lam: float) -> Array:
+    """Return the Omega^-1 of the paper's remark, with which task covariance is parameter sharing.
+
+    Examples
+    --------
+    >>> sharing_precision(2, lam0=1.0, lam=1.0)
+    array([[ 0.375, -0.125],
+           [-0.125,  0.375]])
+    """
+    alone = lam0 * lam / (K * (lam0 + lam))
+    apart = lam**2 / (K * (lam0 + lam))
+    return (alone + apart) * np.eye(K) - apart / K * np.ones((K, K))
+
+
+class ParameterSharing(MultitaskSetting):
+    """The part that classifier and regressor share."""
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **LinearSetting._parameter_constraints,
+        "lam0": [Interval(Real, 0, None, closed="neither")],
+    }
+
+    lam0: float
+    shared_coef_: Array
+    shared_intercept_: float
+
+    def _solve(self, tasks: list[Rows], X: Any, y: Array) -> Array:
+        H = fit_coupled(tasks, self._loss, sharing_precision(len(tasks), self.lam0, self.lam))
+        w0 = self.lam / (self.lam0 + self.lam) * H.mean(axis=0)  # the best one for these h_k = w_0 + w_k
+        self.shared_coef_, self.shared_intercept_ = (w0[:-1], float(w0[-1])) if self.fit_intercept else (w0, 0.0)
+        single = self.lam0 * self.lam / (self.lam0 + self.lam)
+        gap = single_and_pooled_gap(self.tasks_.tolist(), tasks, X, y, self._loss, single, self.lam0)
+        self.gap_ = PerformanceGap(**{**vars(gap), "loss_bound": self._loss_bound(gap.norm_bound, self._facts)})
+        return H
+
+    def risk_bound(
+        self,
+        delta: float = 0.05,
+        *,
+        task: Any = None,
+        form: Form = "printed",
+        R: float | None = None,
+        Y: float | None = None,
+        rho: float | None = None,
+        radius: float | None = None,
+    ) -> RiskBound:
+        """Bound the risk of a task: Theorem 5. Its beta is already sharp, so both forms are the same.
+
+        Parameters
+        ----------
+        delta : float, default=0.05
+        task : label, optional
+            None bounds the mean risk of all tasks: each theorem at delta / K, averaged.
+        form : "printed" or "sharp", default="printed"
+        R, Y, rho : float, optional
+            As in `InstanceWeightingClassifier.risk_bound`.
+        radius : float, optional
+            By default sqrt(loss(0) (1 / lam0 + K / lam)), which every minimiser obeys.
+
+        Returns
+        -------
+        RiskBound
+            With the terms "empirical", "stability" and "concentration".
+        """
+        check_is_fitted(self)
+        check_delta(delta, form)
+        return self._over_tasks(self._bound_of_task, task, delta, {"R": R, "Y": Y, "rho": rho, "radius": radius})
+
+    def _bound_of_task(self, j: int, delta: float, *, R: Any, Y: Any, rho: Any, radius: Any) -> RiskBound:
+        K, n = len(self.tasks_), float(self._sizes[j])
+        c = self._constants(
+            default_radius=lambda R, Y: np.sqrt(self._loss.at_most(0.0, Y) * (1 / self.lam0 + K / self.lam)),
+            norm=self._norm(j), norm_bound=self.gap_.norm_bound[j], lam=self.lam, R=R, Y=Y, rho=rho, radius=radius,
+        )  # fmt: skip
+        beta = c.rho**2 * c.R**2 * (1 / (self.lam0 * K * n) + 1 / (self.lam * n))
+        return RiskBound(
+            terms={"empirical": float(self._empirical[j]), **uniform_terms(beta, c.B, n, delta)},
+            delta=delta,
+            assumptions=(*c.assumptions, "lam0 and lam were chosen without looking at this sample"),
+            constants=c.as_dict(beta=beta, lam0=self.lam0, n_rows=n, n_tasks=float(K)),
+        )
+
+
+class ParameterSharingClassifier(MultitaskClassifierMixin, ParameterSharing):
+    r"""Linear classifiers that share a part: h_k = w_0 + w_k (Sec. 4.2.2).
+
+    Minimises :math:`\frac1K \sum_k [L_{S_k}(w_0 + w_k) + \lambda_0 \|w_0\|^2 + \lambda \|w_k\|^2]`.
+
+    Parameters
+    ----------
+    lam0 : float, default=0.01
+        Strength of the penalty on the shared part; towards infinity every task is alone.
+    lam : float, default=0.01
+        Strength of the penalty on each task's own part; towards infinity all tasks are one.
+    loss : "logistic" or "hinge", default="logistic"
+    fit_intercept : bool, default=True
+        Add a constant feature, regularised like the others.
+
+    Attributes
+    ----------
+    coef_ : ndarray of shape (n_tasks, n_features)
+    intercept_ : ndarray of shape (n_tasks,)
+    tasks_ : ndarray of shape (n_tasks,)
+        The tasks, in the order of the rows of `coef_`.
+    gap_ : PerformanceGap
+        With a part for each task.
+    shared_coef_ : ndarray of shape (n_features,)
+    shared_intercept_ : float
+        The shared part w_0.
+    classes_ : ndarray of shape (2,)
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> rng = np.random.default_rng(0)
+    >>> X, task = rng.normal(size=(90, 2)), np.repeat(["a", "b", "c"], 30)
+    >>> slope = np.where(task == "c", -1.0, 1.0)
+    >>> clf = ParameterSharingClassifier().fit(X, X[:, 0] > 0, sample_task=task)
+    >>> clf.predict([[1.0, 0.0], [-1.0, 0.0]], sample_task=["a", "c"])
+    array([ True, False])
+    """
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **ParameterSharing._parameter_constraints,
+        **MultitaskClassifierMixin._parameter_constraints,
+    }
+
+    def __init__(
+        self,
+        lam0: float = 0.01,
+        lam: float = 0.01,
+        *,
+        loss: str = "logistic",
+        fit_intercept: bool = True,
+    ) -> None:
+        self.lam0 = lam0
+        self.lam = lam
+        self.loss = loss
+        self.fit_intercept = fit_intercept
+
+
+class ParameterSharingRegressor(Numbers, ParameterSharing):
+    r"""Linear regressions that share a part: h_k = w_0 + w_k (Sec. 4.2.2).
+
+    Minimises :math:`\frac1K \sum_k [L_{S_k}(w_0 + w_k) + \lambda_0 \|w_0\|^2 + \lambda \|w_k\|^2]`.
+
+    Parameters
+    ----------
+    lam0 : float, default=0.01
+        Strength of the penalty on the shared part; towards infinity every task is alone.
+    lam : float, default=0.01
+        Strength of the penalty on each task's own part; towards infinity all tasks are one.
+    loss : "squared" or "absolute", default="squared"
+    fit_intercept : bool, default=True
+        Add a constant feature, regularised like the others.
+
+    Attributes
+    ----------
+    coef_ : ndarray of shape (n_tasks, n_features)
+    intercept_ : ndarray of shape (n_tasks,)
+    tasks_ : ndarray of shape (n_tasks,)
+        The tasks, in the order of the rows of `coef_`.
+    gap_ : PerformanceGap
+        With a part for each task.
+    shared_coef_ : ndarray of shape (n_features,)
+    shared_intercept_ : float
+        The shared part w_0.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> rng = np.random.default_rng(0)
+    >>> X, task = rng.normal(size=(90, 2)), np.repeat(["a", "b", "c"], 30)
+    >>> slope = np.where(task == "c", -1.0, 1.0)
+    >>> model = ParameterSharingRegressor(lam0=1e-6, lam=1e6).fit(X, slope * X[:, 0], sample_task=task)
+    >>> bool(np.ptp(model.coef_[:, 0]) < 1e-4)  # all tasks as one
+    True
+    """
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **ParameterSharing._parameter_constraints,
+        **Numbers._parameter_constraints,
+    }
+
+    def __init__(
+        self,
+        lam0: float = 0.01,
+        lam: float = 0.01,
+        *,
+        loss: str = "squared",
+        fit_intercept: bool = True,
+    ) -> None:
+        self.lam0 = lam0
+        self.lam = lam
+        self.loss = loss
+        self.fit_intercept = fit_intercept

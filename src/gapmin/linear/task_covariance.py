@@ -1,0 +1,311 @@
+"""Task covariance (Sec. 4.2.3): objective, performance gap, Lemma 6 and Theorem 6."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from gapmin.gap import PerformanceGap, RiskBound
+from gapmin.linear._bounds import Form, check_delta, uniform_terms
+from gapmin.linear._losses import Array, Loss
+from gapmin.linear._problem import Problem, Rows, solve
+from gapmin.linear._setting import LinearSetting, MultitaskClassifierMixin, MultitaskSetting, Numbers
+
+_ALTERNATIONS = 200
+_FLOOR = 1e-3
+"""A learnt Omega has no eigenvalue below this share of their mean."""
+
+
+def fit_coupled(tasks: list[Rows], loss: Loss, precision: Array, start: Array | None = None) -> Array:
+    """Minimise (1 / K) sum_k L_k(h_k) + tr(H' precision H) over H, a row for each task."""
+    shared = [Rows(rows.X, rows.y, rows.weight / len(tasks)) for rows in tasks]
+    return solve(Problem(shared, loss, precision), start).H
+
+
+def single_and_pooled_gap(
+    names: list[Any], tasks: list[Rows], X: Any, y: Array, loss: Loss, single: float, pooled: float
+) -> PerformanceGap:
+    """Return K V_0(h_0) - sum_k V_k(h_k) by task, V_k = L_k + single ||h||^2 and V_0 = mean_k L_k + pooled ||h||^2.
+
+    With Lemma 5 and 6: ||h_j*||^2 <= gap / single + ||h_j||^2. Without the loss bound.
+    """
+    K = len(tasks)
+    own = [solve(Problem([rows], loss, single)).h for rows in tasks]
+    everything = Rows(X, y, np.concatenate([rows.weight / K for rows in tasks]))
+    all_one = solve(Problem([everything], loss, pooled)).h
+    parts = {}
+    for name, rows, h in zip(names, tasks, own, strict=True):
+        together = rows.loss(loss, all_one) + pooled * float(all_one @ all_one)
+        parts[name] = max(together - rows.loss(loss, h) - single * float(h @ h), 0.0)
+    value = sum(parts.values())
+    norm_bound = np.sqrt(value / single + np.array([float(h @ h) for h in own]))
+    return PerformanceGap(
+        value=value,
+        parts=parts,
+        minimisers={**dict(zip(names, own, strict=True)), "pooled": all_one},
+        norm_bound=norm_bound,
+        sharp_norm_bound=norm_bound,
+        loss_bound=np.full(K, np.nan),
+    )
+
+
+def learn_omega(H: Array, trace: float) -> Array:
+    """Return the Omega of the given trace with the smallest tr(H' Omega^-1 H): Zhang & Yeung's closed form.
+
+    It is proportional to the square root of H H'. Eigenvalues are held above a share of their mean, and the rest of the
+    trace goes to the others in proportion, which is the minimiser under that floor too.
+
+    Examples
+    --------
+    >>> learn_omega(np.array([[1.0, 0.0], [0.0, 3.0]]), trace=8.0).round(6)
+    array([[2., 0.],
+           [0., 6.]])
+    """
+    values, vectors = np.linalg.eigh(H @ H.T)
+    roots = np.sqrt(np.maximum(values, 0.0))
+    floor = _FLOOR * trace / len(roots)
+    free = np.ones(len(roots), dtype=bool)
+    sizes = np.full(len(roots), floor)
+    while True:
+        left, weight = trace - floor * (~free).sum(), roots[free].sum()
+        sizes[free] = left * roots[free] / weight if weight > 0 else left / free.sum()
+        low = free & (sizes < floor)
+        if not low.any():
+            return (vectors * sizes) @ vectors.T
+        sizes[low], free = floor, free & ~low
+
+
+class TaskCovariance(MultitaskSetting):
+    """The part that classifier and regressor share."""
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **LinearSetting._parameter_constraints,
+        "omega": ["array-like", None],
+    }
+
+    omega: Any
+    omega_: Array
+    objective_history_: Array
+
+    def _solve(self, tasks: list[Rows], X: Any, y: Array) -> Array:
+        K = len(tasks)
+        if self.omega is None:
+            H = self._alternate(tasks)
+        else:
+            self.omega_, self.objective_history_ = self._given(K), np.empty(0)
+            H = fit_coupled(tasks, self._loss, np.linalg.inv(self.omega_))
+        precision = np.linalg.inv(self.omega_)
+        gap = single_and_pooled_gap(
+            self.tasks_.tolist(), tasks, X, y, self._loss, K / np.linalg.eigvalsh(self.omega_)[-1], precision.sum()
+        )
+        self.gap_ = PerformanceGap(**{**vars(gap), "loss_bound": self._loss_bound(gap.norm_bound, self._facts)})
+        return H
+
+    def _alternate(self, tasks: list[Rows]) -> Array:
+        """Fit and learn Omega in turn, its trace K^2 / lam; neither step can raise the objective, which is convex."""
+        K = len(tasks)
+        trace = K**2 / self.lam
+        self.omega_ = np.eye(K) * trace / K
+        history: list[float] = []
+        H = None
+        for _ in range(_ALTERNATIONS):
+            precision = np.linalg.inv(self.omega_)
+            H = fit_coupled(tasks, self._loss, precision, H)
+            losses = sum(rows.loss(self._loss, h) for rows, h in zip(tasks, H, strict=True)) / K
+            history.append(losses + float(np.vdot(H, precision @ H)))
+            if len(history) > 1 and history[-2] - history[-1] <= 1e-9 * max(1.0, abs(history[-1])):
+                break
+            self.omega_ = learn_omega(H, trace)
+        self.objective_history_ = np.array(history)
+        assert H is not None
+        return H
+
+    def _given(self, K: int) -> Array:
+        omega = np.asarray(self.omega, dtype=np.float64)
+        if omega.shape != (K, K):
+            raise ValueError(f"omega has shape {omega.shape} for {K} tasks: give one row and column a task")
+        if not np.isfinite(omega).all():
+            raise ValueError("omega has NaN or infinity: give a positive definite matrix")
+        if not np.allclose(omega, omega.T, rtol=1e-10, atol=0):
+            raise ValueError(
+                f"omega is not symmetric (it differs from its transpose by up to {np.abs(omega - omega.T).max():.3g}): "
+                "give (omega + omega.T) / 2"
+            )
+        smallest = float(np.linalg.eigvalsh(omega)[0])
+        if not smallest > 1e-14 * float(np.trace(omega)):
+            raise ValueError(
+                f"omega is not positive definite (smallest eigenvalue {smallest:.3g}): add a multiple of the identity"
+            )
+        return omega
+
+    def risk_bound(
+        self,
+        delta: float = 0.05,
+        *,
+        task: Any = None,
+        form: Form = "printed",
+        R: float | None = None,
+        Y: float | None = None,
+        rho: float | None = None,
+        radius: float | None = None,
+    ) -> RiskBound:
+        """Bound the risk of a task: Theorem 6.
+
+        Parameters
+        ----------
+        delta : float, default=0.05
+        task : label, optional
+            None bounds the mean risk of all tasks: each theorem at delta / K, averaged.
+        form : "printed" or "sharp", default="printed"
+            The sharp one has Omega_jj where the printed one has the largest eigenvalue.
+        R, Y, rho : float, optional
+            As in `InstanceWeightingClassifier.risk_bound`.
+        radius : float, optional
+            By default sqrt(loss(0) Omega_jj), which every minimiser obeys.
+
+        Returns
+        -------
+        RiskBound
+            With the terms "empirical", "stability" and "concentration".
+        """
+        check_is_fitted(self)
+        check_delta(delta, form)
+        given = {"form": form, "R": R, "Y": Y, "rho": rho, "radius": radius}
+        return self._over_tasks(self._bound_of_task, task, delta, given)
+
+    def _bound_of_task(self, j: int, delta: float, *, form: Form, R: Any, Y: Any, rho: Any, radius: Any) -> RiskBound:
+        own, largest = float(self.omega_[j, j]), float(np.linalg.eigvalsh(self.omega_)[-1])
+        K, n = len(self.tasks_), float(self._sizes[j])
+        c = self._constants(
+            default_radius=lambda R, Y: np.sqrt(self._loss.at_most(0.0, Y) * own), norm=self._norm(j),
+            norm_bound=self.gap_.norm_bound[j], lam=K / largest, R=R, Y=Y, rho=rho, radius=radius,
+        )  # fmt: skip
+        beta = (own if form == "sharp" else largest) * c.rho**2 * c.R**2 / (K * n)
+        learnt = "; here it was learnt from it" if self.omega is None else ""
+        return RiskBound(
+            terms={"empirical": float(self._empirical[j]), **uniform_terms(beta, c.B, n, delta)},
+            delta=delta,
+            assumptions=(*c.assumptions, f"Omega was chosen without looking at this sample{learnt}"),
+            constants=c.as_dict(beta=beta, n_rows=n, n_tasks=float(K), sigma_max=largest, omega_jj=own),
+        )
+
+
+class TaskCovarianceClassifier(MultitaskClassifierMixin, TaskCovariance):
+    r"""Linear classifiers coupled by a covariance of the tasks (Sec. 4.2.3).
+
+    Minimises :math:`\frac1K \sum_k L_{S_k}(h_k) + \mathrm{tr}(H^\top \Omega^{-1} H)`.
+
+    Parameters
+    ----------
+    omega : array-like of shape (n_tasks, n_tasks) or None, default=None
+        A positive definite matrix; None learns it by the closed form of Zhang & Yeung (2010) with the trace
+        n_tasks^2 / lam, so that lam means what it means for a single task.
+    lam : float, default=0.01
+        Sets the trace of a learnt omega; not used with a given one.
+    loss : "logistic" or "hinge", default="logistic"
+    fit_intercept : bool, default=True
+        Add a constant feature, regularised like the others.
+
+    Attributes
+    ----------
+    coef_ : ndarray of shape (n_tasks, n_features)
+    intercept_ : ndarray of shape (n_tasks,)
+    tasks_ : ndarray of shape (n_tasks,)
+        The tasks, in the order of the rows of `coef_`.
+    gap_ : PerformanceGap
+        With a part for each task.
+    omega_ : ndarray of shape (n_tasks, n_tasks)
+    objective_history_ : ndarray
+        By alternation, for a learnt omega.
+    classes_ : ndarray of shape (2,)
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> rng = np.random.default_rng(0)
+    >>> X, task = rng.normal(size=(90, 2)), np.repeat(["a", "b", "c"], 30)
+    >>> slope = np.where(task == "c", -1.0, 1.0)
+    >>> clf = TaskCovarianceClassifier().fit(X, slope * X[:, 0] > 0, sample_task=task)
+    >>> np.sign(clf.omega_)
+    array([[ 1.,  1., -1.],
+           [ 1.,  1., -1.],
+           [-1., -1.,  1.]])
+    """
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **TaskCovariance._parameter_constraints,
+        **MultitaskClassifierMixin._parameter_constraints,
+    }
+
+    def __init__(
+        self,
+        omega: Any = None,
+        *,
+        lam: float = 0.01,
+        loss: str = "logistic",
+        fit_intercept: bool = True,
+    ) -> None:
+        self.omega = omega
+        self.lam = lam
+        self.loss = loss
+        self.fit_intercept = fit_intercept
+
+
+class TaskCovarianceRegressor(Numbers, TaskCovariance):
+    r"""Linear regressions coupled by a covariance of the tasks (Sec. 4.2.3).
+
+    Minimises :math:`\frac1K \sum_k L_{S_k}(h_k) + \mathrm{tr}(H^\top \Omega^{-1} H)`.
+
+    Parameters
+    ----------
+    omega : array-like of shape (n_tasks, n_tasks) or None, default=None
+        A positive definite matrix; None learns it by the closed form of Zhang & Yeung (2010) with the trace
+        n_tasks^2 / lam, so that lam means what it means for a single task.
+    lam : float, default=0.01
+        Sets the trace of a learnt omega; not used with a given one.
+    loss : "squared" or "absolute", default="squared"
+    fit_intercept : bool, default=True
+        Add a constant feature, regularised like the others.
+
+    Attributes
+    ----------
+    coef_ : ndarray of shape (n_tasks, n_features)
+    intercept_ : ndarray of shape (n_tasks,)
+    tasks_ : ndarray of shape (n_tasks,)
+        The tasks, in the order of the rows of `coef_`.
+    gap_ : PerformanceGap
+        With a part for each task.
+    omega_ : ndarray of shape (n_tasks, n_tasks)
+    objective_history_ : ndarray
+        By alternation, for a learnt omega.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> rng = np.random.default_rng(0)
+    >>> X, task = rng.normal(size=(90, 2)), np.repeat(["a", "b", "c"], 30)
+    >>> slope = np.where(task == "c", -1.0, 1.0)
+    >>> model = TaskCovarianceRegressor(np.eye(3) * 300).fit(X, slope * X[:, 0], sample_task=task)
+    >>> model.coef_.round(1)[:, 0]
+    array([ 1.,  1., -1.])
+    """
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **TaskCovariance._parameter_constraints,
+        **Numbers._parameter_constraints,
+    }
+
+    def __init__(
+        self,
+        omega: Any = None,
+        *,
+        lam: float = 0.01,
+        loss: str = "squared",
+        fit_intercept: bool = True,
+    ) -> None:
+        self.omega = omega
+        self.lam = lam
+        self.loss = loss
+        self.fit_intercept = fit_intercept
