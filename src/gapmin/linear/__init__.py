@@ -5,6 +5,7 @@ One file for each setting of Sec. 4 holds its objective, its performance gap, it
 
 from gapmin.linear._logistic import WeightedLogisticRegression
 from gapmin.linear.feature_transfer import FeatureTransferClassifier, FeatureTransferRegressor
+from gapmin.linear.gap_weighting import GapWeightingClassifier, GapWeightingRegressor
 from gapmin.linear.hypothesis_transfer import HypothesisTransferClassifier, HypothesisTransferRegressor
 from gapmin.linear.instance_weighting import InstanceWeightingClassifier, InstanceWeightingRegressor
 from gapmin.linear.parameter_sharing import ParameterSharingClassifier, ParameterSharingRegressor
@@ -14,6 +15,8 @@ from gapmin.linear.task_weighting import TaskWeightingClassifier, TaskWeightingR
 __all__ = [
     "FeatureTransferClassifier",
     "FeatureTransferRegressor",
+    "GapWeightingClassifier",
+    "GapWeightingRegressor",
     "HypothesisTransferClassifier",
     "HypothesisTransferRegressor",
     "InstanceWeightingClassifier",

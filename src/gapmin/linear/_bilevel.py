@@ -1,0 +1,249 @@
+"""The machinery of exact gap minimisation: the gap as a function of the weights, its gradient, and the descent."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils import check_random_state
+
+from gapmin.linear._losses import Array, Loss
+from gapmin.linear._problem import Problem, Rows, solve
+from gapmin.linear._simplex import project_capped
+from gapmin.linear._solver import CholeskyMetric, Metric
+
+
+class Inner:
+    """One inner problem, sum_i w_i loss_i + ridge ||h||^2 over some rows, solved again and again as weights move."""
+
+    def __init__(self, X: Any, y: Array, loss: Loss, ridge: float) -> None:
+        self.X, self.y, self.loss, self.ridge = X, y, loss, ridge
+        self._start: Array | None = None
+        self._metric: Metric | None = None
+
+    def fit(self, weight: Array) -> Array:
+        """Return the minimiser, from where the last one was."""
+        self._problem = Problem([Rows(self.X, self.y, weight)], self.loss, self.ridge)
+        found = solve(self._problem, self._start, self._metric)
+        self._start, self._metric = found.H, found.metric
+        return found.h
+
+    def solve_hessian(self, right: Array) -> Array:
+        """Return the inverse of the Hessian at the last minimiser times `right`."""
+        assert self._start is not None
+        metric = CholeskyMetric([self._problem.hessian(self._start)], patience=4)
+        self._metric = metric
+        return metric.solve(right)
+
+
+@dataclass(frozen=True)
+class _Fold:
+    """Rows to train the two minimisers on, and rows to measure their losses on; numbers within source and target."""
+
+    train: tuple[NDArray[np.intp], NDArray[np.intp]]
+    test: tuple[NDArray[np.intp], NDArray[np.intp]]
+    scale: float
+
+
+class GapOfWeights:
+    """The performance gap as a function of the weights, with its gradient.
+
+    The penalties of V_S and V_T cancel, so that the gap is
+    ``sum_S gamma_i (loss_i(h_T) - loss_i(h_S)) + sum_T gamma_i (loss_i(h_S) - loss_i(h_T))``. In sample, every row
+    trains and measures. Cross-fitted, each row is measured with minimisers trained on the other folds (their weights
+    scaled up for what is missing); then h_S does not minimise what it is measured on, and the gap may be negative.
+
+    Parameters
+    ----------
+    X, y : the rows, with the constant feature; labels as numbers
+    in_target : ndarray of bool
+    loss : Loss
+        A smooth one.
+    ridge : float
+        eta lam, above 0.
+    fold : ndarray of int, optional
+        The fold of each row; None measures in sample.
+    """
+
+    def __init__(
+        self,
+        X: Any,
+        y: Array,
+        in_target: NDArray[np.bool_],
+        loss: Loss,
+        ridge: float,
+        fold: NDArray[np.intp] | None = None,
+    ) -> None:
+        self.loss = loss
+        self.rows = (np.flatnonzero(~in_target), np.flatnonzero(in_target))
+        self.X = tuple(X[rows] for rows in self.rows)
+        self.y = tuple(y[rows] for rows in self.rows)
+        self.folds = self._folds(fold)
+        self.inner = [
+            [Inner(self.X[s][f.train[s]], self.y[s][f.train[s]], loss, ridge) for s in (0, 1)] for f in self.folds
+        ]
+
+    def _folds(self, fold: NDArray[np.intp] | None) -> list[_Fold]:
+        if fold is None:
+            everything = (np.arange(self.rows[0].size), np.arange(self.rows[1].size))
+            return [_Fold(everything, everything, 1.0)]
+        numbers = np.unique(fold)
+        found = []
+        for each in numbers:
+            there = tuple(fold[rows] == each for rows in self.rows)
+            train = (np.flatnonzero(~there[0]), np.flatnonzero(~there[1]))
+            test = (np.flatnonzero(there[0]), np.flatnonzero(there[1]))
+            found.append(_Fold(train, test, numbers.size / (numbers.size - 1)))
+        return found
+
+    def evaluate(self, gamma: Array) -> tuple[float, Array]:
+        """Return the gap and its gradient in the weights."""
+        weight = tuple(gamma[rows] for rows in self.rows)
+        value = 0.0
+        gradient = (np.zeros(self.rows[0].size), np.zeros(self.rows[1].size))
+        for f, inner in zip(self.folds, self.inner, strict=True):
+            h = [inner[s].fit(f.scale * weight[s][f.train[s]]) for s in (0, 1)]
+            pull = [np.zeros_like(h[0]), np.zeros_like(h[0])]  # the derivative of the gap in h_S and in h_T
+            for s in (0, 1):
+                X, y, w = self.X[s][f.test[s]], self.y[s][f.test[s]], weight[s][f.test[s]]
+                own, other = np.asarray(X @ h[s]), np.asarray(X @ h[1 - s])
+                worse = self.loss.value(other, y) - self.loss.value(own, y)
+                value += float(w @ worse)
+                gradient[s][f.test[s]] += worse
+                pull[s] -= X.T @ (w * self.loss.gradient(own, y))
+                pull[1 - s] += X.T @ (w * self.loss.gradient(other, y))
+            for s in (0, 1):
+                # dh / dgamma_i = -Hessian^-1 scale grad loss_i(h)
+                adjoint = inner[s].solve_hessian(pull[s])
+                X, y = inner[s].X, inner[s].y
+                slope = self.loss.gradient(np.asarray(X @ h[s]), y)
+                gradient[s][f.train[s]] -= f.scale * slope * np.asarray(X @ adjoint)
+        whole = np.empty_like(gamma)
+        for rows, part in zip(self.rows, gradient, strict=True):
+            whole[rows] = part
+        return value, whole
+
+
+@dataclass(frozen=True)
+class Groups:
+    """Rows that share a weight: gamma_i = theta_group(i) share_i, theta on the simplex under caps."""
+
+    of_row: NDArray[np.intp]
+    share: Array
+    count: Array
+    cap: Array
+    in_target: NDArray[np.bool_]
+    target_share: float | None
+
+    def gamma(self, theta: Array) -> Array:
+        """Return the weight of each row."""
+        return theta[self.of_row] * self.share
+
+    def back(self, gradient: Array) -> Array:
+        """Return the derivative in theta from that in the rows' weights."""
+        return np.bincount(self.of_row, gradient * self.share, minlength=self.cap.size).astype(np.float64)
+
+    def project(self, theta: Array) -> Array:
+        """Return the nearest allowed theta; distances are measured as ||Gamma||, so that large groups move easily."""
+        if self.target_share is None:
+            return project_capped(theta, self.cap, 1.0, self.count)
+        new = np.empty_like(theta)
+        for part, total in ((self.in_target, self.target_share), (~self.in_target, 1 - self.target_share)):
+            new[part] = project_capped(theta[part], self.cap[part], total, self.count[part])
+        return new
+
+
+class Outer:
+    """The objective of the weights."""
+
+    def __init__(
+        self, fit: Inner, gap: GapOfWeights, groups: Groups, multiplicity: Array, lam1: float, lam2: float
+    ) -> None:
+        self.fit, self.gap, self.groups = fit, gap, groups
+        self.multiplicity, self.lam1, self.lam2 = multiplicity, lam1, lam2
+
+    def evaluate(self, theta: Array) -> tuple[float, Array]:
+        """Return value and derivative; that of the inner minimum is the loss of each row, by the envelope theorem."""
+        gamma = self.groups.gamma(theta)
+        h = self.fit.fit(gamma)
+        losses = self.fit.loss.value(np.asarray(self.fit.X @ h), self.fit.y)
+        value = float(gamma @ losses) + self.fit.ridge * float(h @ h)
+        gradient = losses
+        if self.lam1 > 0:
+            gap, slope = self.gap.evaluate(gamma)
+            value, gradient = value + self.lam1 * gap, gradient + self.lam1 * slope
+        spread = gamma / self.multiplicity
+        value += self.lam2 * float(gamma @ spread)
+        return value, self.groups.back(gradient + 2 * self.lam2 * spread)
+
+
+def descend(outer: Outer, theta: Array, max_iter: int, tol: float) -> tuple[Array, list[float]]:
+    """Projected gradient with Barzilai-Borwein steps, shortened until the objective falls: it never rises.
+
+    Parameters
+    ----------
+    outer : Outer
+    theta : ndarray
+        Where to start.
+    max_iter : int
+    tol : float
+        Ends where a step of the projected gradient would gain less than this.
+    """
+    width, groups = outer.groups.count, outer.groups
+    value, gradient = outer.evaluate(theta)
+    history = [value]
+    step = 0.1 / max(float(np.abs(gradient - gradient.mean()).max()) * float(width.max()), 1e-12)
+    for _ in range(max_iter):
+        new = groups.project(theta - step * width * gradient)
+        move = new - theta
+        expected = -float(gradient @ move)
+        if expected <= tol:
+            break
+        for _ in range(12):
+            new_value, new_gradient = outer.evaluate(new)
+            if new_value <= value - 1e-4 * -float(gradient @ (new - theta)):
+                break
+            step /= 4
+            new = groups.project(theta - step * width * gradient)
+        else:
+            break  # no descent to be had: as far as the inner fits are exact
+        move, bent = new - theta, new_gradient - gradient
+        theta, value, gradient = new, new_value, new_gradient
+        history.append(value)
+        curved = float(move @ bent)
+        step = float(move @ (move / width)) / curved if curved > 0 else 4 * step
+    return theta, history
+
+
+def deal_folds(domain: NDArray[np.int64], y: Array | None, n_folds: int, random_state: Any) -> NDArray[np.intp]:
+    """Return a fold for each row, every domain and class spread over all of them as evenly as can be."""
+    random = check_random_state(random_state)
+    fold = np.empty(domain.size, dtype=np.intp)
+    strata = np.unique(
+        np.column_stack([domain, np.zeros(domain.size) if y is None else y]), axis=0, return_inverse=True
+    )
+    dealt = 0
+    for each in range(len(strata[0])):
+        rows = np.flatnonzero(strata[1].ravel() == each)
+        fold[random.permutation(rows)] = (dealt + np.arange(rows.size)) % n_folds
+        dealt += rows.size
+    smallest = min(np.unique(fold[part]).size for part in (domain < 0, domain > 0))
+    if smallest < 2:
+        raise ValueError(
+            "a domain has one row: cross-fitting needs two or more in target and source, or gap_data='train'"
+        )
+    return fold
+
+
+def optimism(fit: Inner, gamma: Array) -> float:
+    """Return what lam2 has to be for lam2 ||Gamma||^2 to be the optimism of the training loss (Takeuchi 1976).
+
+    The training loss of the minimiser is below its risk by about tr(Hessian^-1 sum_i gamma_i^2 g_i g_i'), g_i the
+    gradient of row i's loss; it grows with ||Gamma||^2 as weights concentrate.
+    """
+    h = fit.fit(gamma)
+    slope = gamma * fit.loss.gradient(np.asarray(fit.X @ h), fit.y)
+    outer = Problem([Rows(fit.X, fit.y, slope**2)], fit.loss, 0.0).gram([slope**2])
+    return float(np.trace(np.linalg.solve(fit._problem.hessian(h[None]), outer)) / (gamma @ gamma))
