@@ -36,7 +36,7 @@ def make(seed, sizes=(60, 150, 150), flipped=False, d=4, strings=False):
 def test_gradient_of_the_gap_is_that_of_finite_differences(task, crossfit, seed):
     X, y, in_target, gamma = problem(seed, task=task)
     fold = deal_folds(np.where(in_target, -1, 1), None, 4, seed) if crossfit else None
-    gap = GapOfWeights(X, y, in_target, LOSSES[task], 0.02, fold)
+    gap = GapOfWeights(X, y, in_target, LOSSES[task], 0.02, fold, tol=1e-13)
     _, gradient = gap.evaluate(gamma)
     step = 1e-5
     for i in range(0, gamma.size, 4):
@@ -90,8 +90,9 @@ def test_outer_gradient_is_that_of_finite_differences():
     of_row = rng.integers(0, 3, size=y.size) + 3 * in_target
     count = np.bincount(of_row).astype(float)
     groups = Groups(of_row, 1 / count[of_row], count, np.ones(6), np.arange(6) > 2, None)
-    gap = GapOfWeights(X, y, in_target, LOSSES["logistic"], 0.01, deal_folds(np.where(in_target, -1, 1), y, 3, 0))
-    outer = Outer(Inner(X, y, LOSSES["logistic"], 0.05), gap, groups, np.ones(y.size), lam1=2.0, lam2=3.0)
+    fold = deal_folds(np.where(in_target, -1, 1), y, 3, 0)
+    gap = GapOfWeights(X, y, in_target, LOSSES["logistic"], 0.01, fold, tol=1e-13)
+    outer = Outer(Inner(X, y, LOSSES["logistic"], 0.05, tol=1e-13), gap, groups, np.ones(y.size), lam1=2.0, lam2=3.0)
     theta = rng.dirichlet(np.ones(6))
     _, gradient = outer.evaluate(theta)
     for k in range(6):
@@ -155,7 +156,7 @@ def test_one_source_and_a_given_share_is_weighted_pooling():
 
 
 def test_in_sample_weights_of_rows_overfit_and_the_defaults_do_not():
-    """Item 4 of what prototypes showed: the in-sample gap of row weights falls to nearly 0 while the test error rises."""
+    """The in-sample gap of row weights falls, for they keep what agrees with an over-fitted model: the error rises."""
     errors = {"pooled": [], "rows in sample": [], "default": []}
     gaps = []
     for seed in range(6):

@@ -10,32 +10,30 @@ from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
 from gapmin.linear._losses import Array, Loss
-from gapmin.linear._problem import Problem, Rows, solve
+from gapmin.linear._problem import Problem, Rows
 from gapmin.linear._simplex import project_capped
-from gapmin.linear._solver import CholeskyMetric, Metric
+from gapmin.linear._solver import CholeskyMetric, Metric, minimise
 
 
 class Inner:
     """One inner problem, sum_i w_i loss_i + ridge ||h||^2 over some rows, solved again and again as weights move."""
 
-    def __init__(self, X: Any, y: Array, loss: Loss, ridge: float) -> None:
-        self.X, self.y, self.loss, self.ridge = X, y, loss, ridge
-        self._start: Array | None = None
-        self._metric: Metric | None = None
+    def __init__(self, X: Any, y: Array, loss: Loss, ridge: float, tol: float = 1e-9) -> None:
+        self.X, self.y, self.loss, self.ridge, self.tol = X, y, loss, ridge, tol
+        self.h: Array = np.zeros(X.shape[1])
+        self.metric: Metric | None = None
 
     def fit(self, weight: Array) -> Array:
         """Return the minimiser, from where the last one was."""
-        self._problem = Problem([Rows(self.X, self.y, weight)], self.loss, self.ridge)
-        found = solve(self._problem, self._start, self._metric)
-        self._start, self._metric = found.H, found.metric
-        return found.h
+        self.problem = Problem([Rows(self.X, self.y, weight)], self.loss, self.ridge)
+        found = minimise(self.problem, self.h, metric=self.metric, tol=self.tol, max_iter=200)
+        self.h, self.metric = found.h, found.metric
+        return self.h
 
     def solve_hessian(self, right: Array) -> Array:
         """Return the inverse of the Hessian at the last minimiser times `right`."""
-        assert self._start is not None
-        metric = CholeskyMetric([self._problem.hessian(self._start)], patience=4)
-        self._metric = metric
-        return metric.solve(right)
+        self.metric = CholeskyMetric([self.problem.hessian(self.h[None])], patience=4)
+        return self.metric.solve(right)
 
 
 @dataclass(frozen=True)
@@ -65,6 +63,8 @@ class GapOfWeights:
         eta lam, above 0.
     fold : ndarray of int, optional
         The fold of each row; None measures in sample.
+    tol : float, default=1e-9
+        On the gradients of the inner fits.
     """
 
     def __init__(
@@ -75,15 +75,19 @@ class GapOfWeights:
         loss: Loss,
         ridge: float,
         fold: NDArray[np.intp] | None = None,
+        tol: float = 1e-9,
     ) -> None:
         self.loss = loss
         self.rows = (np.flatnonzero(~in_target), np.flatnonzero(in_target))
-        self.X = tuple(X[rows] for rows in self.rows)
-        self.y = tuple(y[rows] for rows in self.rows)
         self.folds = self._folds(fold)
-        self.inner = [
-            [Inner(self.X[s][f.train[s]], self.y[s][f.train[s]], loss, ridge) for s in (0, 1)] for f in self.folds
-        ]
+        sides = [[(X[self.rows[s][f.train[s]]], y[self.rows[s][f.train[s]]]) for s in (0, 1)] for f in self.folds]
+        self.inner = [[Inner(*side, loss, ridge, tol) for side in pair] for pair in sides]
+        if fold is None:
+            self.measured = sides
+        else:
+            self.measured = [
+                [(X[self.rows[s][f.test[s]]], y[self.rows[s][f.test[s]]]) for s in (0, 1)] for f in self.folds
+            ]
 
     def _folds(self, fold: NDArray[np.intp] | None) -> list[_Fold]:
         if fold is None:
@@ -103,11 +107,11 @@ class GapOfWeights:
         weight = tuple(gamma[rows] for rows in self.rows)
         value = 0.0
         gradient = (np.zeros(self.rows[0].size), np.zeros(self.rows[1].size))
-        for f, inner in zip(self.folds, self.inner, strict=True):
+        for f, inner, measured in zip(self.folds, self.inner, self.measured, strict=True):
             h = [inner[s].fit(f.scale * weight[s][f.train[s]]) for s in (0, 1)]
             pull = [np.zeros_like(h[0]), np.zeros_like(h[0])]  # the derivative of the gap in h_S and in h_T
             for s in (0, 1):
-                X, y, w = self.X[s][f.test[s]], self.y[s][f.test[s]], weight[s][f.test[s]]
+                (X, y), w = measured[s], weight[s][f.test[s]]
                 own, other = np.asarray(X @ h[s]), np.asarray(X @ h[1 - s])
                 worse = self.loss.value(other, y) - self.loss.value(own, y)
                 value += float(w @ worse)
@@ -246,4 +250,4 @@ def optimism(fit: Inner, gamma: Array) -> float:
     h = fit.fit(gamma)
     slope = gamma * fit.loss.gradient(np.asarray(fit.X @ h), fit.y)
     outer = Problem([Rows(fit.X, fit.y, slope**2)], fit.loss, 0.0).gram([slope**2])
-    return float(np.trace(np.linalg.solve(fit._problem.hessian(h[None]), outer)) / (gamma @ gamma))
+    return float(np.trace(np.linalg.solve(fit.problem.hessian(h[None]), outer)) / (gamma @ gamma))

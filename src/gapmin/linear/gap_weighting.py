@@ -22,6 +22,8 @@ from gapmin.linear._losses import Array
 from gapmin.linear._setting import LinearSetting, Numbers, TransferClassifierMixin
 from gapmin.linear.instance_weighting import InstanceWeighting
 
+_WIDEST = 4000
+
 
 class GapWeighting(InstanceWeighting):
     """The part that classifier and regressor share."""
@@ -85,6 +87,11 @@ class GapWeighting(InstanceWeighting):
         """
         rows, labels, domain, multiplicity = self._check_transfer(X, y, sample_domain, sample_weight)
         used = check_sample_weight(sample_weight, _num_samples(y)) > 0
+        if rows.shape[1] > _WIDEST:
+            raise ValueError(
+                f"X has {rows.shape[1]} features: the derivative of the gap needs a matrix of that many rows, so "
+                f"reduce them to {_WIDEST} or fewer (TruncatedSVD)"
+            )
         names, of_row = self._group_names(domain, sample_group, used)
         groups = self._groups(domain, multiplicity, of_row, len(names))
         if (domain > 0).any():
@@ -176,7 +183,8 @@ class GapWeightingClassifier(TransferClassifierMixin, GapWeighting):
     r"""Linear classifier under weights that minimise the performance gap (Sec. 5).
 
     Minimises over h and weights that sum to one :math:`\sum_i \gamma_i \ell(\langle h, x_i\rangle, y_i) +
-    \lambda \|h\|^2 + \lambda_1 \nabla(\Gamma) + \lambda_2 \|\Gamma\|^2`. Not convex: a stationary point, the best of several starts.
+    \lambda \|h\|^2 + \lambda_1 \nabla(\Gamma) + \lambda_2 \|\Gamma\|^2`. Not convex: a stationary
+    point, the best of several starts.
 
     Parameters
     ----------
@@ -204,9 +212,9 @@ class GapWeightingClassifier(TransferClassifierMixin, GapWeighting):
         Add a constant feature, regularised like the others.
     n_folds : int, default=5
         For gap_data="crossfit".
-    max_iter : int, default=50
+    max_iter : int, default=30
         Steps from each start.
-    tol : float, default=1e-6
+    tol : float, default=1e-5
         Ends where a step is expected to gain less than this.
     random_state : int, RandomState instance or None, default=None
         Deals the rows to folds.
@@ -258,8 +266,8 @@ class GapWeightingClassifier(TransferClassifierMixin, GapWeighting):
         loss: str = "logistic",
         fit_intercept: bool = True,
         n_folds: int = 5,
-        max_iter: int = 50,
-        tol: float = 1e-6,
+        max_iter: int = 30,
+        tol: float = 1e-5,
         random_state: Any = None,
     ) -> None:
         self.level = level
@@ -282,7 +290,8 @@ class GapWeightingRegressor(Numbers, GapWeighting):
     r"""Linear regression under weights that minimise the performance gap (Sec. 5).
 
     Minimises over h and weights that sum to one :math:`\sum_i \gamma_i \ell(\langle h, x_i\rangle, y_i) +
-    \lambda \|h\|^2 + \lambda_1 \nabla(\Gamma) + \lambda_2 \|\Gamma\|^2`. Not convex: a stationary point, the best of several starts.
+    \lambda \|h\|^2 + \lambda_1 \nabla(\Gamma) + \lambda_2 \|\Gamma\|^2`. Not convex: a stationary
+    point, the best of several starts.
 
     Parameters
     ----------
@@ -310,9 +319,9 @@ class GapWeightingRegressor(Numbers, GapWeighting):
         Add a constant feature, regularised like the others.
     n_folds : int, default=5
         For gap_data="crossfit".
-    max_iter : int, default=50
+    max_iter : int, default=30
         Steps from each start.
-    tol : float, default=1e-6
+    tol : float, default=1e-5
         Ends where a step is expected to gain less than this.
     random_state : int, RandomState instance or None, default=None
         Deals the rows to folds.
@@ -363,8 +372,8 @@ class GapWeightingRegressor(Numbers, GapWeighting):
         loss: str = "squared",
         fit_intercept: bool = True,
         n_folds: int = 5,
-        max_iter: int = 50,
-        tol: float = 1e-6,
+        max_iter: int = 30,
+        tol: float = 1e-5,
         random_state: Any = None,
     ) -> None:
         self.level = level
