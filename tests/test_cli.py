@@ -154,14 +154,17 @@ def test_demo_writes_its_report_and_shows_its_tables(monkeypatch, tmp_path, caps
     from gapmin import demo
     from gapmin.datasets import load_digits_transfer, load_thirds
 
-    small = [load_digits_transfer("digits", binary=True), load_thirds("diabetes")[0].pooled()]
+    small = [load_digits_transfer("digits", binary=True), load_thirds("diabetes")[0]]
     monkeypatch.setattr(demo, "demo_problems", lambda quick: small)
     monkeypatch.setattr(demo, "CURVE_SIZES", (20,))
+    monkeypatch.setattr(demo, "N_PERMUTATIONS", 4)
     out = tmp_path / "report.html"
     assert cli._run(["demo", "--splits", "1", "--jobs", "1", "--out", str(out)]) == 0
     shown = capsys.readouterr()
     assert "Classification: % error" in shown.out
     assert "diabetes low" in shown.out
     assert "gapBoost beats AdaBoost on both on" in shown.out
+    assert "Performance gap of each source" in shown.out
+    assert "diabetes low, source 2" in shown.out  # apart, though the league pools them
     assert "100% of" in shown.err
     assert out.read_text(encoding="utf-8").startswith("<!DOCTYPE html>")

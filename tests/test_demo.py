@@ -3,11 +3,24 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from sklearn.preprocessing import StandardScaler
 
 from gapmin.datasets import TransferProblem
 from gapmin.demo import CLASSIFIERS, REGRESSORS, progress_on, run_demo
-from gapmin.report import Results, render_html
-from gapmin.report.comparison import BOTH, GAPBOOST, TARGET_ONLY, comparison_report, findings, headline, tables
+from gapmin.linear import InstanceWeightingClassifier, InstanceWeightingRegressor
+from gapmin.report import Cell, Results, render_html
+from gapmin.report.comparison import (
+    BOTH,
+    GAPBOOST,
+    TARGET_ONLY,
+    comparison_report,
+    findings,
+    headline,
+    source_gap_findings,
+    source_gap_tables,
+    tables,
+)
+from gapmin.report.source_gaps import SourceGap, gap_findings, gap_section
 
 rng = np.random.default_rng(0)
 
@@ -31,6 +44,8 @@ def _run(n_jobs):
         PROBLEMS,
         curve=PROBLEMS[:1],
         curve_sizes=(10, 20),
+        gaps=PROBLEMS,
+        n_permutations=9,
         n_splits=2,
         n_jobs=n_jobs,
         on_progress=lambda share, n_fits: shares.append(share),
@@ -57,7 +72,7 @@ def test_every_method_meets_every_split_once(comparison):
 
 def test_progress_rises_to_the_end(run):
     comparison, shares = run
-    assert len(shares) == len(comparison.cells) + len(comparison.curve)
+    assert len(shares) == len(comparison.cells) + len(comparison.curve) + len(comparison.gaps)
     assert (np.diff(shares) > 0).all()
     assert shares[-1] == pytest.approx(1)
 
@@ -81,6 +96,7 @@ def test_the_number_of_processes_changes_nothing(comparison):
     other, _ = _run(2)
     assert timeless(other.cells) == timeless(comparison.cells)
     assert timeless(other.curve) == timeless(comparison.curve)
+    assert other.gaps == comparison.gaps
     for one, two in zip(comparison.traces, other.traces, strict=True):
         np.testing.assert_array_equal(one.mass, two.mass)
 
@@ -117,7 +133,7 @@ def test_a_baseline_that_wins_is_named(comparison, baseline):
 
 def test_report_has_all_figures_and_escapes_the_names_of_problems(comparison):
     page = render_html(comparison_report(comparison, "demo", ["One rule."]))
-    assert page.count("<svg ") == 3  # one curve; mass and disagreement of one problem
+    assert page.count("<svg ") == 5  # one curve; mass and disagreement of one problem; gaps of classes and of numbers
     assert "<script" not in page
     assert "&lt;script&gt;toy" in page
     assert "One rule." in page
@@ -140,5 +156,93 @@ def test_progress_is_plain_lines_off_a_terminal():
             on_progress(done / 50, 50)
     lines = stream.getvalue().splitlines()
     assert len(lines) == 5
-    assert lines[0].startswith("fits: 20% of 50 fits")
+    assert lines[0].startswith("fits: 20% of 50 steps")
     assert "\x1b" not in stream.getvalue()
+
+
+def test_every_source_has_its_gap_to_the_training_rows_of_the_first_split(comparison):
+    assert [(gap.problem, gap.source) for gap in comparison.gaps] == [("<script>toy", 1), ("line", 1), ("line", 2)]
+    assert [gap.name for gap in comparison.gaps] == ["<script>toy", "line, source 1", "line, source 2"]
+    for gap in comparison.gaps:
+        problem = {each.name: each for each in PROBLEMS}[gap.problem]
+        split = problem.split(0)
+        rows = np.isin(split.sample_domain, [-1, gap.source])
+        X, y, domain = StandardScaler().fit_transform(split.X[rows]), split.y[rows], split.sample_domain[rows]
+        model = InstanceWeightingClassifier(gamma=0.5)
+        if problem.task == "regression":
+            model = InstanceWeightingRegressor(gamma=0.5)
+            y = (y - y[domain < 0].mean()) / y[domain < 0].std()
+        expected = model.fit(X, y, sample_domain=domain).gap_
+        assert gap.parts == pytest.approx(expected.parts, rel=1e-5)
+        assert gap.value == pytest.approx(expected.value, rel=1e-5)
+        assert 0.1 <= gap.p_value <= 1
+        assert gap.by_chance > 0
+
+
+def test_gaps_of_numbers_do_not_depend_on_their_unit():
+    problem = PROBLEMS[1]
+    other = replace(
+        problem,
+        target=(problem.X_target, 7 + 1000 * problem.y_target),
+        sources=tuple((X, 7 + 1000 * y) for X, y in problem.sources),
+    )
+    one, two = (run_demo([], gaps=[each], n_permutations=2, n_splits=0, n_jobs=1).gaps for each in (problem, other))
+    assert [gap.value for gap in one] == pytest.approx([gap.value for gap in two], rel=1e-4)
+
+
+def test_several_classes_are_taken_one_against_the_rest():
+    problem = _problem("three", "regression")
+    thirds = [(X, np.digitize(y, [-0.5, 0.5])) for X, y in (problem.target, *problem.sources)]
+    problem = TransferProblem("three", thirds[0], tuple(thirds[1:]), task="classification", train_size=20)
+    (gap,) = run_demo([], gaps=[problem], n_splits=0, n_jobs=1).gaps
+    split = problem.split(0)
+    X = StandardScaler().fit_transform(split.X)
+    model = InstanceWeightingClassifier(gamma=0.5)
+    each = [model.fit(X, split.y == label, sample_domain=split.sample_domain).gap_.value for label in range(3)]
+    assert gap.value == pytest.approx(np.mean(each), rel=1e-5)
+    assert np.isnan(gap.p_value)
+    said = " ".join(gap_section([gap], Results([]), BOTH, TARGET_ONLY).text)
+    assert "With 3 classes the gap is the mean over the classes" in said
+
+
+def test_the_table_of_gaps_shows_parts_and_what_the_sources_did(comparison):
+    (table,) = source_gap_tables(comparison)
+    results = comparison.results()
+    for row, gap in zip(table.rows, comparison.gaps, strict=True):
+        shown = [entry.text for entry in row]
+        assert shown[0] == gap.name
+        assert shown[1:4] == [f"{value:.2f}" for value in (gap.value, gap.parts["source"], gap.parts["target"])]
+        ratio = results.mean(gap.problem, BOTH) / results.mean(gap.problem, TARGET_ONLY)
+        assert shown[-1] == (f"{ratio:.2f}" if gap.source == 1 else "")  # once a problem: its sources are pooled
+    assert source_gap_tables(replace(comparison, gaps=[])) == []
+
+
+def _league(gaps, ratios):
+    """Gaps and error ratios of as many problems."""
+    found = [
+        SourceGap(f"p{k}", "regression", 1, 1, {"source": gap, "target": 0.0}, 0, 0.1, 0.01)
+        for k, gap in enumerate(gaps)
+    ]
+    cells = [
+        Cell(f"p{k}", method, 0, error, 0.0)
+        for k, ratio in enumerate(ratios)
+        for method, error in ((BOTH, ratio), (TARGET_ONLY, 1.0))
+    ]
+    return gap_findings(found, Results(cells), BOTH, TARGET_ONLY)
+
+
+def test_words_say_whether_gap_and_harm_go_together():
+    gaps = [0.1, 0.2, 0.3, 0.4, 0.5, 0.6]
+    assert "without them go together (rank correlation 1.00" in _league(gaps, [0.5, 0.6, 0.7, 0.8, 0.9, 1.0])[1]
+    assert "go opposite ways" in _league(gaps, [1.0, 0.9, 0.8, 0.7, 0.6, 0.5])[1]
+    assert "do not clearly go together" in _league(gaps, [0.7, 0.9, 0.5, 0.8, 0.6, 1.0])[1]
+    assert "for 6 of the 6 sources tested" in _league(gaps, [1.0] * 6)[0]
+    few = _league([0.1, 0.9], [1.5, 0.5])[1]
+    assert f"the error of {BOTH} is above that of {TARGET_ONLY} on “p0”" in few
+    assert "the largest gap is that of “p1”, where the first error is 0.50 times the second" in few
+
+
+def test_gap_words_of_a_run_are_whole_sentences(comparison):
+    said = source_gap_findings(comparison)
+    assert len(said) == 3
+    assert all(each.endswith(".") for each in said)

@@ -94,7 +94,7 @@ def _app() -> "typer.Typer":
         out: Annotated[Path, typer.Option(help="Where to write the report.")] = Path("gapmin-report.html"),
         quick: Annotated[bool, typer.Option("--quick", help="Fewer problems: seconds instead of minutes.")] = False,
     ) -> None:
-        """Compare gapBoost with its baselines on data that comes with the installation."""
+        """Compare gapBoost with its baselines, and measure the gap of each source, on data that is installed."""
         if splits is not None and splits < 1:
             _refuse(f"--splits is {splits}: take at least 1")
         if jobs is not None and jobs < 1:
@@ -116,28 +116,52 @@ def _demo(n_splits: int, n_jobs: int, out: Path, quick: bool) -> None:
     from rich.table import Table
     from rich.text import Text
 
-    from gapmin.demo import CURVE_SIZES, PROTOCOL, TITLE, curve_problems, demo_problems, progress_on, run_demo
-    from gapmin.report.comparison import comparison_report, findings, headline, tables
+    from gapmin.demo import (
+        CURVE_SIZES,
+        N_PERMUTATIONS,
+        PROTOCOL,
+        TITLE,
+        curve_problems,
+        demo_problems,
+        progress_on,
+        run_demo,
+    )
+    from gapmin.report.comparison import (
+        comparison_report,
+        findings,
+        headline,
+        source_gap_findings,
+        source_gap_tables,
+        tables,
+    )
     from gapmin.report.html import write_html
     from gapmin.report.terminal import to_rich
 
     problems = demo_problems(quick)
+    pooled = [problem.pooled() for problem in problems]
     with progress_on(Console(stderr=True), "gapmin demo") as on_progress:
         comparison = run_demo(
-            problems,
-            curve=curve_problems(problems),
+            pooled,
+            curve=curve_problems(pooled),
             curve_sizes=CURVE_SIZES[::3] if quick else CURVE_SIZES,
+            gaps=problems,
+            n_permutations=19 if quick else N_PERMUTATIONS,
             n_splits=n_splits,
             n_jobs=n_jobs,
             on_progress=on_progress,
         )
     console = Console(highlight=False)
-    for table in tables(comparison):
-        console.print(to_rich(table))
-    bullets = Table.grid(padding=(0, 1))
-    for finding in findings(comparison):
-        bullets.add_row("-", Text(finding))
-    console.print(bullets)
+    for found, said in (
+        (tables(comparison), findings(comparison)),
+        (source_gap_tables(comparison), source_gap_findings(comparison)),
+    ):
+        console.print()
+        for table in found:
+            console.print(to_rich(table))
+        bullets = Table.grid(padding=(0, 1))
+        for finding in said:
+            bullets.add_row("-", Text(finding))
+        console.print(bullets)
     console.print(f"\n{headline(comparison)}", style="bold", markup=False)
     write_html(comparison_report(comparison, TITLE, PROTOCOL), out)
     console.print(f"{comparison.seconds:.0f} s; figures and protocol: {out}", markup=False, soft_wrap=True)

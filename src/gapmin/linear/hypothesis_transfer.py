@@ -15,8 +15,9 @@ from sklearn.utils.validation import check_is_fitted
 
 from gapmin.gap import PerformanceGap, RiskBound
 from gapmin.linear._bounds import Form, check_delta, uniform_terms
+from gapmin.linear._exact import solve, solve_plain
 from gapmin.linear._losses import Array, Loss
-from gapmin.linear._problem import Problem, Rows, solve, solve_plain
+from gapmin.linear._problem import Problem, Rows
 from gapmin.linear._setting import LinearSetting, Numbers, TransferClassifierMixin, TransferSetting
 from gapmin.linear._simplex import minimise_on_simplex
 

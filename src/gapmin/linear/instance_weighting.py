@@ -15,8 +15,9 @@ from sklearn.utils.validation import _num_samples, check_is_fitted
 from gapmin._validation import check_sample_weight
 from gapmin.gap import PerformanceGap, RiskBound
 from gapmin.linear._bounds import Constants, Form, check_delta, distance, weighted_terms
+from gapmin.linear._exact import solve, solve_plain
 from gapmin.linear._losses import Array, Loss
-from gapmin.linear._problem import Problem, Rows, solve, solve_plain
+from gapmin.linear._problem import Problem, Rows
 from gapmin.linear._setting import LinearSetting, Numbers, TransferClassifierMixin, TransferSetting
 
 

@@ -11,8 +11,9 @@ from sklearn.utils.validation import check_is_fitted
 
 from gapmin.gap import PerformanceGap, RiskBound
 from gapmin.linear._bounds import Form, check_delta, distance, weighted_terms
+from gapmin.linear._exact import solve
 from gapmin.linear._losses import Array
-from gapmin.linear._problem import Problem, Rows, solve
+from gapmin.linear._problem import Problem, Rows
 from gapmin.linear._setting import LinearSetting, MultitaskClassifierMixin, MultitaskSetting, Numbers
 from gapmin.linear._simplex import project_simplex
 from gapmin.linear.feature_transfer import LEARNT, Representation

@@ -6,6 +6,7 @@ Nothing here is imported by ``import gapmin``; it comes with the extra ``report`
 from __future__ import annotations
 
 from .displays import DisagreementDisplay, ErrorCurveDisplay, WeightMassDisplay
+from .gap_displays import GapDisplay, RelationDisplay, RiskBoundDisplay
 from .html import Figure, Report, Section, render_html, write_html
 from .results import Cell, Duel, Results
 from .table import Entry, Table
@@ -17,8 +18,11 @@ __all__ = [
     "Entry",
     "ErrorCurveDisplay",
     "Figure",
+    "GapDisplay",
+    "RelationDisplay",
     "Report",
     "Results",
+    "RiskBoundDisplay",
     "Section",
     "Table",
     "WeightMassDisplay",

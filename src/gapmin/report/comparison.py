@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import platform
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from importlib.metadata import version
 from typing import Any
 
@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from .displays import DisagreementDisplay, ErrorCurveDisplay, WeightMassDisplay
 from .html import Figure, Report, Section
 from .results import Cell, Results
+from .source_gaps import SourceGap, gap_findings, gap_section, gap_table
 from .table import Entry, Table, format_number, listed, shown_name
 
 TARGET_ONLY, BOTH = "AdaBoost on target", "AdaBoost on both"
@@ -70,6 +71,8 @@ class Comparison:
     n_splits, n_jobs : int
     seconds : float
         From start to end.
+    gaps : list of SourceGap
+        Of every source of the problems, before they are pooled.
     """
 
     cells: list[Cell]
@@ -79,6 +82,7 @@ class Comparison:
     n_splits: int
     n_jobs: int
     seconds: float
+    gaps: list[SourceGap] = field(default_factory=list)
 
     def results(self, task: str | None = None) -> Results:
         """Return the cells of the problems of one kind, or of all."""
@@ -100,6 +104,16 @@ def tables(comparison: Comparison) -> list[Table]:
         ratio_to = BOTH if task == "regression" else None
         out.append(results.table(caption, ratio_to=ratio_to, narrow_header=header))
     return out
+
+
+def source_gap_tables(comparison: Comparison) -> list[Table]:
+    """Return the table of the gaps, if any were measured."""
+    return [gap_table(comparison.gaps, comparison.results(), BOTH, TARGET_ONLY)] if comparison.gaps else []
+
+
+def source_gap_findings(comparison: Comparison) -> list[str]:
+    """Say what the gaps say, and whether they go with the harm that the sources do."""
+    return gap_findings(comparison.gaps, comparison.results(), BOTH, TARGET_ONLY)
 
 
 def headline(comparison: Comparison) -> str:
@@ -146,6 +160,8 @@ def comparison_report(comparison: Comparison, title: str, protocol: Sequence[str
     )
     words = Section("Who beats whom", _what_clearly_means(comparison), findings(comparison))
     sections = [errors, words]
+    if comparison.gaps:
+        sections.append(gap_section(comparison.gaps, comparison.results(), BOTH, TARGET_ONLY))
     if comparison.curve:
         sections.append(_curve_section(comparison))
     if comparison.traces:
@@ -245,7 +261,9 @@ def _protocol_section(comparison: Comparison, protocol: Sequence[str]) -> Sectio
     versions: dict[str, Any] = {"Python": platform.python_version()} | {name: version(name) for name in packages}
     points = [
         *protocol,
-        f"{len(comparison.cells) + len(comparison.curve)} fits in {comparison.seconds:.0f} s "
+        f"{len(comparison.cells) + len(comparison.curve)} fits"
+        + (f" and {len(comparison.gaps)} gaps" if comparison.gaps else "")
+        + f" in {comparison.seconds:.0f} s "
         f"with {comparison.n_jobs} processes, one thread each. Mean time of a fit in the tables, {timing}.",
         "Versions: " + ", ".join(f"{name} {number}" for name, number in versions.items()) + ".",
     ]

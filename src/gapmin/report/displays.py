@@ -23,16 +23,17 @@ class _Display:
     ax_: Any
     figure_: Any
 
-    def _axes(self, ax: Any) -> Any:
+    def _axes(self, ax: Any, size: tuple[float, float] = (5.2, 3.4), grid: str = "y") -> Any:
+        """Return `ax`, or that of a new figure of this size in inches, with the grid lines of one axis."""
         if ax is None:
             try:
                 import matplotlib.pyplot as plt
             except ImportError as error:
                 raise ImportError('displays are drawn with matplotlib: pip install "gapmin[report]"') from error
-            _, ax = plt.subplots(figsize=(5.2, 3.4), layout="constrained")
+            _, ax = plt.subplots(figsize=size, layout="constrained")
         self.ax_, self.figure_ = ax, ax.figure
         ax.spines[["top", "right"]].set_visible(False)
-        ax.grid(axis="y", color="#e4e4e4", linewidth=0.8)
+        ax.grid(axis=grid, color="#e4e4e4", linewidth=0.8)
         ax.set_axisbelow(True)
         return ax
 

@@ -30,11 +30,14 @@ class Figure:
     caption : str
     title : str
         What is shown, in a few words; also what a screen reader says.
+    size : (float, float)
+        Width and height in inches.
     """
 
     draw: Callable[[Any], Any]
     caption: str
     title: str
+    size: tuple[float, float] = FIGURE_SIZE
 
 
 @dataclass(frozen=True)
@@ -151,7 +154,7 @@ def inline_svg(figure: Figure, name: str) -> Markup:
 
     # Text stays text, to be read aloud, searched and copied; the salt makes two drawings the same to the byte.
     with matplotlib.rc_context({"svg.fonttype": "none", "svg.hashsalt": "gapmin", "font.size": 10}):
-        canvas = Canvas(figsize=FIGURE_SIZE, layout="constrained")
+        canvas = Canvas(figsize=figure.size, layout="constrained")
         FigureCanvasSVG(canvas)
         figure.draw(canvas.subplots())
         buffer = io.StringIO()

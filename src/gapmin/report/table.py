@@ -65,8 +65,8 @@ def format_number(value: float, digits: int = 3) -> str:
 
     Examples
     --------
-    >>> [format_number(value) for value in (0.01234, 3.146, 38.47, 100.0, 1234.5)]
-    ['0.0123', '3.15', '38.5', '100', '1234']
+    >>> [format_number(value) for value in (0.01234, 0.5, 3.146, 38.47, 100.0, 1234.5)]
+    ['0.0123', '0.500', '3.15', '38.5', '100', '1234']
     """
     if not abs(value) > 0:
         return f"{value:.0f}"
@@ -74,7 +74,7 @@ def format_number(value: float, digits: int = 3) -> str:
     whole = len(str(int(abs(float(f"{value:.{digits - 1}e}")))))
     if abs(value) >= 1:
         return f"{value:.{max(digits - whole, 0)}f}"
-    return f"{value:.{digits}g}" if abs(value) >= 1e-4 else f"{value:.{digits - 1}e}"
+    return f"{value:#.{digits}g}" if abs(value) >= 1e-4 else f"{value:.{digits - 1}e}"
 
 
 def shown_name(problem: str) -> str:

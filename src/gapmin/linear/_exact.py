@@ -1,0 +1,152 @@
+"""Exact solutions: with the penalty, and of the loss alone."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from scipy.linalg import lstsq, qr
+from scipy.linalg.lapack import dpocon, dpotrf, dpotrs
+from sklearn.exceptions import ConvergenceWarning
+
+from gapmin.linear._interior_point import dense, interior_point
+from gapmin.linear._losses import Array, Loss, Power
+from gapmin.linear._problem import FACTOR_LIMIT, Problem, Rows, Solution
+from gapmin.linear._solver import Metric, minimise, weighted_gram
+
+GRADIENT_TOLERANCE = 1e-8
+"""What a smooth fit promises; it aims lower."""
+
+_NEAR, _ROUND_OFF = 1e-9, 1e-15
+"""Where the quasi-Newton solver hands over to Newton's method, and where that ends."""
+
+_FAR_OUT = 18.0
+"""A logistic margin beyond which the loss is below 1e-8: without a penalty, a sign of separated classes."""
+
+
+def solve(problem: Problem, start: Array | None = None, metric: Metric | None = None) -> Solution:
+    """Minimise, exactly: gradient below 1e-8 for a smooth loss, duality gap below 1e-12 for a piecewise linear one.
+
+    Parameters
+    ----------
+    problem : Problem
+    start : ndarray of shape (K, d), optional
+        Where to begin, with a smooth loss.
+    metric : Metric, optional
+        Of an earlier, similar problem with a smooth loss.
+    """
+    if not any(rows.weight.any() for rows in problem.tasks):
+        return Solution(problem.C, 0.0)  # nothing to learn from
+    if not problem.loss.smooth:
+        return _solve_wide(problem) if _is_wide(problem) else interior_point(problem)
+    h: Array = (problem.C if start is None else start).ravel().astype(np.float64)
+    quadratic = isinstance(problem.loss, Power) and problem.loss.q == 2
+    _, gradient = problem.evaluate(h)
+    size = float(np.abs(gradient).max())
+    scale = max(1.0, size)
+    small = h.size <= FACTOR_LIMIT
+    last = metric
+    if not (quadratic and small):
+        found = minimise(problem, h, metric=metric, tol=_NEAR * scale)
+        h, size, last = found.h, found.gradient_norm, found.metric
+        gradient = problem.evaluate(h)[1]
+    for attempt in range(4 if small else 0):
+        # A step of Newton's squares what is left of the error, down to what the arithmetic gives.
+        if size <= _ROUND_OFF * scale:
+            break
+        last = last if quadratic and attempt else problem.metric(0)
+        assert last is not None
+        closer = h - last.solve(gradient)
+        gradient = problem.evaluate(closer)[1]
+        smaller = float(np.abs(gradient).max())
+        if not smaller < size:
+            break
+        h, size = closer, smaller
+    if size > GRADIENT_TOLERANCE * scale:
+        warnings.warn(
+            f"the fit ended with a gradient of {size:.1e}, above {GRADIENT_TOLERANCE:.0e}: "
+            "scale the features, or raise lam",
+            ConvergenceWarning,
+            stacklevel=3,
+        )
+    return Solution(h.reshape(problem.shape), size, last)
+
+
+def _is_wide(problem: Problem) -> bool:
+    return problem.shape[1] > sum(rows.X.shape[0] for rows in problem.tasks)
+
+
+def _solve_wide(problem: Problem) -> Solution:
+    """Solve with more features than rows in the span of the rows, where H - C has to lie."""
+    stacked = np.vstack([dense(rows.X) for rows in problem.tasks])
+    basis, triangle = qr(stacked.T, mode="economic")
+    ends = np.cumsum([rows.X.shape[0] for rows in problem.tasks])[:-1]
+    offsets = [rows.score(c) for rows, c in zip(problem.tasks, problem.C, strict=True)]
+    tasks = [Rows(X, rows.y, rows.weight) for X, rows in zip(np.split(triangle.T, ends), problem.tasks, strict=True)]
+    inner = interior_point(Problem(tasks, problem.loss, problem.penalty), offsets)
+    return Solution(problem.C + inner.H @ basis.T, inner.error)
+
+
+@dataclass(frozen=True)
+class Plain:
+    """The smallest loss without a penalty, and where: a minimiser, or a point far out on the way to the infimum."""
+
+    h: Array
+    value: float
+    attained: bool
+
+
+def solve_plain(rows: Rows, loss: Loss) -> Plain:
+    """Minimise the loss alone.
+
+    Of several minimisers one near the shortest is taken. Where the logistic loss has none (the classes separate),
+    `value` is its infimum and `attained` is False.
+    """
+    if not rows.weight.any():
+        return Plain(np.zeros(rows.X.shape[1]), 0.0, True)
+    if isinstance(loss, Power) and loss.q == 2:
+        h = _least_squares(rows)
+        return Plain(h, rows.loss(loss, h), True)
+    # With every column of size 1, and the loss too, one penalty is small for all.
+    squares = rows.X.multiply(rows.X).T @ rows.weight if sp.issparse(rows.X) else (rows.X**2).T @ rows.weight
+    total = float(rows.weight.sum())
+    size = np.sqrt(np.maximum(squares / total, 0.0))
+    size[size == 0] = 1.0
+    X = rows.X @ sp.diags(1 / size, format="csr") if sp.issparse(rows.X) else rows.X / size
+    even = Rows(X, rows.y, rows.weight / total)
+    if loss.smooth:
+        found = _logistic_infimum(even, loss)
+        return Plain(found.h / size, total * found.value, found.attained)
+    # A piecewise linear loss has an edge at its minimum: a penalty this small does not move it.
+    h = solve(Problem([even], loss, 1e-10)).h / size
+    return Plain(h, rows.loss(loss, h), True)
+
+
+def _least_squares(rows: Rows) -> Array:
+    """Return the shortest least squares solution: by the normal equations where they are safe."""
+    root = np.sqrt(rows.weight)
+    gram = weighted_gram(rows.X, rows.weight) if rows.X.shape[1] <= FACTOR_LIMIT else np.zeros((1, 1))
+    factor, failed = dpotrf(gram, lower=1)
+    if not failed and dpocon(factor, np.linalg.norm(gram, 1), uplo="L")[0] > 1e-8:
+        h = np.zeros(rows.X.shape[1])
+        for _ in range(3):  # refined, to the precision of the data rather than of their squares
+            h = h + dpotrs(factor, np.asarray(rows.X.T @ (rows.weight * (rows.y - rows.score(h)))), lower=1)[0]
+        return h
+    return lstsq(dense(rows.X) * root[:, None], root * rows.y, check_finite=False)[0]
+
+
+def _logistic_infimum(rows: Rows, loss: Loss) -> Plain:
+    """Follow the minimiser as the penalty goes to 0, until the rows are separated or it no longer moves."""
+    start: Any = None
+    for ridge in 10.0 ** np.arange(-2, -15, -3):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ConvergenceWarning)
+            start = solve(Problem([rows], loss, ridge), start).H
+        margin = (rows.y * rows.score(start[0]))[rows.weight > 0]
+        if margin.min() > 0:
+            return Plain(start[0], 0.0, False)
+    # Rows that only just separate, and so let h grow without end, show in margins that no finite loss asks for.
+    return Plain(start[0], rows.loss(loss, start[0]), bool(np.abs(margin).max() < _FAR_OUT))
