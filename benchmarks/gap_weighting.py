@@ -2,9 +2,9 @@
 
     python benchmarks/gap_weighting.py [--splits 10] [--jobs 2] [--out benchmarks/results/gap_weighting.csv]
 
-Needs the data set in $GAPMIN_DATA. Every linear model has lam = 0.01; nothing is tuned by problem. Groups are ten k-means
-clusters of the source's rows, each cut by class. Writes every error to a CSV file and a table beside it; a run that was
-interrupted goes on where it stopped: delete the file after a change of the code.
+Needs the data set in $GAPMIN_DATA. Every linear model has lam = 0.01; nothing is tuned by problem. Groups are ten
+k-means clusters of the source's rows, each cut by class. Writes every error to a CSV file and a table beside it; a run
+that was interrupted goes on where it stopped: delete the file after a change of the code.
 """
 
 from __future__ import annotations

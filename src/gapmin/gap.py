@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 from joblib import Parallel, delayed
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import clone
+from sklearn.base import clone, is_classifier
 from sklearn.utils import _safe_indexing, check_random_state
-from sklearn.utils.validation import _num_samples
+from sklearn.utils.validation import _num_samples, check_consistent_length
 
 __all__ = ["GapInterval", "GapTest", "PerformanceGap", "RiskBound", "gap_interval", "gap_test"]
 
@@ -174,7 +174,9 @@ def gap_test(
         raise ValueError(f"{name} has one value ({groups[0]}): a gap needs rows from two places to be tested")
     labels = np.asarray(y)
     random = check_random_state(random_state)
-    orders = [np.arange(groups.size), *(_deal(labels, groups, random) for _ in range(n_permutations))]
+    check_consistent_length(X, labels, groups)
+    classes = labels if is_classifier(estimator) else None
+    orders = [np.arange(groups.size), *(_deal(classes, groups, random) for _ in range(n_permutations))]
     gaps = _gaps(estimator, X, labels, [(order, groups) for order in orders], name, n_jobs)
     null = gaps[1:]
     # Equal up to round-off counts as equal: with few rows many ways of dealing are the same.
@@ -216,8 +218,9 @@ def gap_interval(
         raise ValueError(f"level is {level}: give a probability between 0 and 1")
     name, groups = _which(sample_domain, sample_task, _num_samples(X))
     labels = np.asarray(y)
+    check_consistent_length(X, labels, groups)
     strata = np.unique(groups, return_inverse=True)[1]
-    if labels.dtype.kind not in "f":  # every class of a domain stays there
+    if is_classifier(estimator):  # every class of a domain stays there
         strata = strata * (labels.size + 1) + np.unique(labels, return_inverse=True)[1]
     parts = [np.flatnonzero(strata == each) for each in np.unique(strata)]
     random = check_random_state(random_state)
@@ -229,8 +232,11 @@ def gap_interval(
     return GapInterval(float(gaps[0]), max(float(low), 0.0), max(float(high), 0.0), level, bias, samples)
 
 
-def _deal(labels: NDArray[Any], groups: NDArray[Any], random: Any) -> NDArray[np.intp]:
+def _deal(classes: NDArray[Any] | None, groups: NDArray[Any], random: Any) -> NDArray[np.intp]:
     """Return a random order of the rows, again until every place that had several classes has several."""
+    if classes is None:
+        return random.permutation(groups.size)
+    labels = classes
 
     def varied(order: NDArray[np.intp]) -> set[Any]:
         return {each for each in np.unique(groups) if np.unique(labels[order][groups == each]).size > 1}
@@ -238,7 +244,7 @@ def _deal(labels: NDArray[Any], groups: NDArray[Any], random: Any) -> NDArray[np
     wanted = varied(np.arange(labels.size))
     for _ in range(1000):
         order = random.permutation(labels.size)
-        if labels.dtype.kind == "f" or varied(order) >= wanted:
+        if varied(order) >= wanted:
             return order
     raise ValueError("a class is too rare to be dealt out to every domain: give more rows of it")
 

@@ -23,9 +23,6 @@ GRADIENT_TOLERANCE = 1e-8
 _NEAR, _ROUND_OFF = 1e-9, 1e-15
 """Where the quasi-Newton solver hands over to Newton's method, and where that ends."""
 
-_FAR_OUT = 18.0
-"""A logistic margin beyond which the loss is below 1e-8: without a penalty, a sign of separated classes."""
-
 
 def solve(problem: Problem, start: Array | None = None, metric: Metric | None = None) -> Solution:
     """Minimise, exactly: gradient below 1e-8 for a smooth loss, duality gap below 1e-12 for a piecewise linear one.
@@ -141,12 +138,15 @@ def _least_squares(rows: Rows) -> Array:
 def _logistic_infimum(rows: Rows, loss: Loss) -> Plain:
     """Follow the minimiser as the penalty goes to 0, until the rows are separated or it no longer moves."""
     start: Any = None
+    length = 0.0
     for ridge in 10.0 ** np.arange(-2, -15, -3):
+        length = 0.0 if start is None else float(np.linalg.norm(start))
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ConvergenceWarning)
             start = solve(Problem([rows], loss, ridge), start).H
         margin = (rows.y * rows.score(start[0]))[rows.weight > 0]
         if margin.min() > 0:
             return Plain(start[0], 0.0, False)
-    # Rows that only just separate, and so let h grow without end, show in margins that no finite loss asks for.
-    return Plain(start[0], rows.loss(loss, start[0]), bool(np.abs(margin).max() < _FAR_OUT))
+    # Where rows only just separate, h grows without end, by as much for each power of the penalty.
+    now = float(np.linalg.norm(start))
+    return Plain(start[0], rows.loss(loss, start[0]), now - length <= 1e-3 * now)

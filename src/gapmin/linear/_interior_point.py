@@ -27,6 +27,7 @@ _DENSE_LIMIT = 12_000
 """Above this many parameters the matrix of a step would take more than a gigabyte."""
 
 _TRY_ACTIVE_SET = 1e-2
+_MOST_ON_KINK = 2000
 _TINY = 1e-200
 _SIDES = np.array([[-1.0], [1.0]])
 """How `a` moves the room above and below it."""
@@ -91,6 +92,7 @@ class Dual:
         return float(primal - dual) / self.scale
 
 
+@np.errstate(over="ignore", divide="ignore", invalid="ignore")
 def interior_point(problem: Problem, offsets: list[Array] | None = None) -> Solution:
     """Minimise.
 
@@ -189,8 +191,7 @@ def _first(pair: tuple[float, Array]) -> float:
 
 def _longest(room: Array, d_room: Array, slack: Array, d_slack: Array) -> float:
     """Return the longest step, at most 1, that keeps room and slack at least 0."""
-    with np.errstate(divide="ignore", invalid="ignore"):
-        shrink = min(float(np.min(d_room / room)), float(np.min(d_slack / np.maximum(slack, _TINY))))
+    shrink = min(float(np.min(d_room / room)), float(np.min(d_slack / np.maximum(slack, _TINY))))
     return min(1.0, -1 / shrink) if shrink < 0 else 1.0
 
 
@@ -207,8 +208,8 @@ def active_set(dual: Dual, room: Array, slack: Array, last: bool) -> tuple[float
     for _ in range(6):
         on_kink = np.isnan(settled)
         free = np.flatnonzero(on_kink)
-        if free.size > (2 if last else 1) * dual.problem.C.size:
-            break  # more than there are parameters: rows that repeat each other, or too early
+        if free.size > (_MOST_ON_KINK if last else dual.problem.C.size):
+            break  # more than there are parameters: too early, or rows that repeat each other
         a = np.where(on_kink, 0.0, settled)
         solved: Array = np.empty(0)
         if free.size:

@@ -358,6 +358,10 @@ class MultitaskSetting(LinearSetting):
         """
         return self._decide(self._score(X, sample_task))
 
+
+class ByTask:
+    """The score of a multitask model; before scikit-learn's own, which knows no tasks."""
+
     def score(
         self,
         X: Any,
@@ -367,7 +371,7 @@ class MultitaskSetting(LinearSetting):
         sample_task: ArrayLike | None = None,
     ) -> float:
         """Return the accuracy, or for numbers R^2, over all rows given."""
-        predicted = self.predict(X, sample_task=sample_task)
+        predicted = self.predict(X, sample_task=sample_task)  # type: ignore[attr-defined]
         measure = accuracy_score if isinstance(self, ClassifierMixin) else r2_score
         return float(measure(y, predicted, sample_weight=sample_weight))
 
@@ -385,7 +389,7 @@ class TransferClassifierMixin(TwoClasses):
         return self._probability(self.decision_function(X))
 
 
-class MultitaskClassifierMixin(TwoClasses):
+class MultitaskClassifierMixin(ByTask, TwoClasses):
     """Scores and probabilities for the multitask settings."""
 
     def decision_function(self, X: Any, *, sample_task: ArrayLike | None = None) -> Array:
@@ -396,6 +400,10 @@ class MultitaskClassifierMixin(TwoClasses):
     def predict_proba(self, X: Any, *, sample_task: ArrayLike | None = None) -> Array:
         """Return the probabilities of the two classes, in the order of `classes_`."""
         return self._probability(self.decision_function(X, sample_task=sample_task))
+
+
+class MultitaskRegressorMixin(ByTask, Numbers):
+    """Numbers for the multitask settings."""
 
 
 def check_tasks(sample_task: ArrayLike | None, n_rows: int) -> NDArray[Any]:

@@ -32,6 +32,13 @@ class Side:
         else:
             plain = solve_plain(rows, loss)
             self.h, self.attained = plain.h, plain.attained
+            if not plain.attained:
+                warnings.warn(
+                    "with eta=0 the logistic loss of separable rows has no minimiser; a very long h stands for it and "
+                    "the gap is not to be trusted: use eta > 0",
+                    ConvergenceWarning,
+                    stacklevel=5,
+                )
 
     def V(self, h: Array) -> float:
         """Return the objective of this domain."""
@@ -41,30 +48,23 @@ class Side:
 def two_domain_gap(source: Side, target: Side, lam: float, eta: float) -> PerformanceGap:
     """Return the gap of Definition 3 with Lemma 1, without the loss bound.
 
-    The lemma averages two inequalities of its proof,
-    ``lam (1 - 2 eta) ||h*||^2 <= gap_T + lam (1 - eta) ||h_S||^2 - eta lam ||h_T||^2`` and the same with S and T
-    exchanged; the smaller of the two is the sharp form.
+    The lemma averages two inequalities of its proof, ``||h*||^2 <= ||h_S||^2 + gap_T / (lam (1 - 2 eta))`` and the same
+    with S and T exchanged; the smaller of the two is the sharp form. (The proof prints their penalties as
+    (1 - eta) ||h_S||^2 - eta ||h_T||^2, which is wrong for each of the two and right for their sum.)
     """
-    if not (source.attained and target.attained):
-        warnings.warn(
-            "with eta=0 the logistic loss of separable rows has no minimiser; a very long one stands for it and the "
-            "gap is not to be trusted: use eta > 0",
-            ConvergenceWarning,
-            stacklevel=4,
-        )
     # Round-off below 0 is 0: h_S and h_T are minimisers.
     gap_source = max(source.V(target.h) - source.V(source.h), 0.0)
     gap_target = max(target.V(source.h) - target.V(target.h), 0.0)
     squares_source, squares_target = float(source.h @ source.h), float(target.h @ target.h)
     printed = (gap_source + gap_target) / (2 * lam * (1 - 2 * eta)) + (squares_source + squares_target) / 2
-    by_source = (gap_target / lam + (1 - eta) * squares_source - eta * squares_target) / (1 - 2 * eta)
-    by_target = (gap_source / lam + (1 - eta) * squares_target - eta * squares_source) / (1 - 2 * eta)
+    by_source = squares_source + gap_target / (lam * (1 - 2 * eta))
+    by_target = squares_target + gap_source / (lam * (1 - 2 * eta))
     return PerformanceGap(
         value=gap_source + gap_target,
         parts={"source": gap_source, "target": gap_target},
         minimisers={"source": source.h, "target": target.h},
         norm_bound=float(np.sqrt(printed)),
-        sharp_norm_bound=float(np.sqrt(max(min(by_source, by_target), 0.0))),
+        sharp_norm_bound=float(np.sqrt(min(by_source, by_target))),
         loss_bound=float("nan"),
         attained=source.attained and target.attained,
     )

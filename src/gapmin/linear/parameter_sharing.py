@@ -13,7 +13,12 @@ from gapmin.gap import PerformanceGap, RiskBound
 from gapmin.linear._bounds import Form, check_delta, uniform_terms
 from gapmin.linear._losses import Array
 from gapmin.linear._problem import Rows
-from gapmin.linear._setting import LinearSetting, MultitaskClassifierMixin, MultitaskSetting, Numbers
+from gapmin.linear._setting import (
+    LinearSetting,
+    MultitaskClassifierMixin,
+    MultitaskRegressorMixin,
+    MultitaskSetting,
+)
 from gapmin.linear.task_covariance import fit_coupled, single_and_pooled_gap
 
 
@@ -158,7 +163,7 @@ class ParameterSharingClassifier(MultitaskClassifierMixin, ParameterSharing):
         self.fit_intercept = fit_intercept
 
 
-class ParameterSharingRegressor(Numbers, ParameterSharing):
+class ParameterSharingRegressor(MultitaskRegressorMixin, ParameterSharing):
     r"""Linear regressions that share a part: h_k = w_0 + w_k (Sec. 4.2.2).
 
     Minimises :math:`\frac1K \sum_k [L_{S_k}(w_0 + w_k) + \lambda_0 \|w_0\|^2 + \lambda \|w_k\|^2]`.
@@ -198,7 +203,7 @@ class ParameterSharingRegressor(Numbers, ParameterSharing):
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **ParameterSharing._parameter_constraints,
-        **Numbers._parameter_constraints,
+        **MultitaskRegressorMixin._parameter_constraints,
     }
 
     def __init__(

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any, ClassVar
 
 import numpy as np
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
 from gapmin.gap import PerformanceGap, RiskBound
@@ -12,7 +14,13 @@ from gapmin.linear._bounds import Form, check_delta, uniform_terms
 from gapmin.linear._exact import solve
 from gapmin.linear._losses import Array, Loss
 from gapmin.linear._problem import Problem, Rows
-from gapmin.linear._setting import LinearSetting, MultitaskClassifierMixin, MultitaskSetting, Numbers
+from gapmin.linear._setting import (
+    LinearSetting,
+    MultitaskClassifierMixin,
+    MultitaskRegressorMixin,
+    MultitaskSetting,
+)
+from gapmin.linear._simplex import project_simplex
 
 _ALTERNATIONS = 200
 _FLOOR = 1e-3
@@ -40,7 +48,7 @@ def single_and_pooled_gap(
     for name, rows, h in zip(names, tasks, own, strict=True):
         together = rows.loss(loss, all_one) + pooled * float(all_one @ all_one)
         parts[name] = max(together - rows.loss(loss, h) - single * float(h @ h), 0.0)
-    value = sum(parts.values())
+    value = float(sum(parts.values()))
     norm_bound = np.sqrt(value / single + np.array([float(h @ h) for h in own]))
     return PerformanceGap(
         value=value,
@@ -78,6 +86,15 @@ def learn_omega(H: Array, trace: float) -> Array:
         sizes[low], free = floor, free & ~low
 
 
+def hold_floor(omega: Array, trace: float) -> Array:
+    """Return the nearest matrix of the given trace whose eigenvalues are above their floor."""
+    values, vectors = np.linalg.eigh((omega + omega.T) / 2)
+    floor = _FLOOR * trace / len(values)
+    left = trace - floor * len(values)
+    sizes = floor + left * project_simplex((values - floor) / left)
+    return (vectors * sizes) @ vectors.T
+
+
 class TaskCovariance(MultitaskSetting):
     """The part that classifier and regressor share."""
 
@@ -99,28 +116,57 @@ class TaskCovariance(MultitaskSetting):
             H = fit_coupled(tasks, self._loss, np.linalg.inv(self.omega_))
         precision = np.linalg.inv(self.omega_)
         gap = single_and_pooled_gap(
-            self.tasks_.tolist(), tasks, X, y, self._loss, K / np.linalg.eigvalsh(self.omega_)[-1], precision.sum()
+            self.tasks_.tolist(),
+            tasks,
+            X,
+            y,
+            self._loss,
+            float(K / np.linalg.eigvalsh(self.omega_)[-1]),
+            float(precision.sum()),
         )
         self.gap_ = PerformanceGap(**{**vars(gap), "loss_bound": self._loss_bound(gap.norm_bound, self._facts)})
         return H
 
     def _alternate(self, tasks: list[Rows]) -> Array:
-        """Fit and learn Omega in turn, its trace K^2 / lam; neither step can raise the objective, which is convex."""
+        """Fit and learn Omega in turn, its trace K^2 / lam, to the minimum of an objective that is convex in both.
+
+        The closed form alone creeps where an eigenvalue goes to its floor, so the move is tried at growing lengths; no
+        step raises the objective.
+        """
         K = len(tasks)
         trace = K**2 / self.lam
-        self.omega_ = np.eye(K) * trace / K
-        history: list[float] = []
-        H = None
-        for _ in range(_ALTERNATIONS):
-            precision = np.linalg.inv(self.omega_)
-            H = fit_coupled(tasks, self._loss, precision, H)
+
+        def fit(omega: Array, start: Array | None) -> tuple[float, Array]:
+            precision = np.linalg.inv(omega)
+            H = fit_coupled(tasks, self._loss, precision, start)
             losses = sum(rows.loss(self._loss, h) for rows, h in zip(tasks, H, strict=True)) / K
-            history.append(losses + float(np.vdot(H, precision @ H)))
-            if len(history) > 1 and history[-2] - history[-1] <= 1e-9 * max(1.0, abs(history[-1])):
+            return losses + float(np.vdot(H, precision @ H)), H
+
+        self.omega_, length = np.eye(K) * trace / K, 1.0
+        value, H = fit(self.omega_, None)
+        history, gained = [value], 0.0
+        for _ in range(_ALTERNATIONS):
+            closed_form = learn_omega(H, trace)
+            tried = [1.0, length] if length > 1 else [1.0]
+            candidates = []
+            for each in tried:
+                omega = hold_floor(self.omega_ + each * (closed_form - self.omega_), trace)
+                candidates.append((*fit(omega, H), omega, each))
+            new, H_new, omega, best_length = min(candidates, key=lambda each: each[0])
+            length = 2 * best_length if best_length == length else max(length / 4, 1.0)
+            if not new < value:
                 break
-            self.omega_ = learn_omega(H, trace)
+            gained, value, H, self.omega_ = value - new, new, H_new, omega
+            history.append(value)
+            if gained <= 1e-9 * max(1.0, abs(value)) and best_length == 1.0:
+                break
+        if len(history) > _ALTERNATIONS and gained > 1e-7 * max(1.0, abs(value)):
+            warnings.warn(
+                f"Omega was still moving after {_ALTERNATIONS} alternations (the last gained {gained:.1e}): raise lam",
+                ConvergenceWarning,
+                stacklevel=4,
+            )
         self.objective_history_ = np.array(history)
-        assert H is not None
         return H
 
     def _given(self, K: int) -> Array:
@@ -254,7 +300,7 @@ class TaskCovarianceClassifier(MultitaskClassifierMixin, TaskCovariance):
         self.fit_intercept = fit_intercept
 
 
-class TaskCovarianceRegressor(Numbers, TaskCovariance):
+class TaskCovarianceRegressor(MultitaskRegressorMixin, TaskCovariance):
     r"""Linear regressions coupled by a covariance of the tasks (Sec. 4.2.3).
 
     Minimises :math:`\frac1K \sum_k L_{S_k}(h_k) + \mathrm{tr}(H^\top \Omega^{-1} H)`.
@@ -295,7 +341,7 @@ class TaskCovarianceRegressor(Numbers, TaskCovariance):
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **TaskCovariance._parameter_constraints,
-        **Numbers._parameter_constraints,
+        **MultitaskRegressorMixin._parameter_constraints,
     }
 
     def __init__(

@@ -14,7 +14,12 @@ from gapmin.linear._bounds import Form, check_delta, distance, weighted_terms
 from gapmin.linear._exact import solve
 from gapmin.linear._losses import Array
 from gapmin.linear._problem import Problem, Rows
-from gapmin.linear._setting import LinearSetting, MultitaskClassifierMixin, MultitaskSetting, Numbers
+from gapmin.linear._setting import (
+    LinearSetting,
+    MultitaskClassifierMixin,
+    MultitaskRegressorMixin,
+    MultitaskSetting,
+)
 from gapmin.linear._simplex import project_simplex
 from gapmin.linear.feature_transfer import LEARNT, Representation
 from gapmin.linear.instance_weighting import Side
@@ -264,7 +269,7 @@ class TaskWeightingClassifier(MultitaskClassifierMixin, TaskWeighting):
         self.fit_intercept = fit_intercept
 
 
-class TaskWeightingRegressor(Numbers, TaskWeighting):
+class TaskWeightingRegressor(MultitaskRegressorMixin, TaskWeighting):
     r"""Linear regressions, each trained on a weighted mix of all tasks (Sec. 4.2.1).
 
     For each task j minimises :math:`\sum_k \gamma^j_k L_{S_k}(h) + \lambda \|h\|^2` with weights that sum to one.
@@ -321,7 +326,7 @@ class TaskWeightingRegressor(Numbers, TaskWeighting):
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **TaskWeighting._parameter_constraints,
-        **Numbers._parameter_constraints,
+        **MultitaskRegressorMixin._parameter_constraints,
     }
 
     def __init__(
