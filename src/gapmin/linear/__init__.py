@@ -4,6 +4,15 @@ One file for each setting of Sec. 4 holds its objective, its performance gap, it
 """
 
 from gapmin.linear._logistic import WeightedLogisticRegression
+from gapmin.linear._losses import Power
+from gapmin.linear.discrepancy import (
+    Discrepancy,
+    class_wasserstein,
+    class_wasserstein_matrix,
+    marginal_discrepancy,
+    proposition_2,
+    y_discrepancy,
+)
 from gapmin.linear.feature_transfer import FeatureTransferClassifier, FeatureTransferRegressor
 from gapmin.linear.gap_weighting import GapWeightingClassifier, GapWeightingRegressor
 from gapmin.linear.hypothesis_transfer import HypothesisTransferClassifier, HypothesisTransferRegressor
@@ -13,6 +22,7 @@ from gapmin.linear.task_covariance import TaskCovarianceClassifier, TaskCovarian
 from gapmin.linear.task_weighting import TaskWeightingClassifier, TaskWeightingRegressor
 
 __all__ = [
+    "Discrepancy",
     "FeatureTransferClassifier",
     "FeatureTransferRegressor",
     "GapWeightingClassifier",
@@ -23,9 +33,15 @@ __all__ = [
     "InstanceWeightingRegressor",
     "ParameterSharingClassifier",
     "ParameterSharingRegressor",
+    "Power",
     "TaskCovarianceClassifier",
     "TaskCovarianceRegressor",
     "TaskWeightingClassifier",
     "TaskWeightingRegressor",
     "WeightedLogisticRegression",
+    "class_wasserstein",
+    "class_wasserstein_matrix",
+    "marginal_discrepancy",
+    "proposition_2",
+    "y_discrepancy",
 ]

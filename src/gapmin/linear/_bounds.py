@@ -10,6 +10,7 @@ import numpy as np
 
 from gapmin.linear._losses import Loss
 from gapmin.linear._problem import Rows
+from gapmin.linear.discrepancy import y_discrepancy
 
 Form = Literal["printed", "sharp"]
 
@@ -148,8 +149,6 @@ def distance(
     if discrepancy is None:
         return float("nan"), ("the discrepancy between the domains is unknown and left out of the total",)
     if isinstance(discrepancy, str):
-        from gapmin.linear.discrepancy import y_discrepancy
-
         if discrepancy not in ("estimate", "wasserstein"):
             raise ValueError(
                 f"discrepancy is {discrepancy!r}: use 'estimate', 'wasserstein', a number, a mapping or None"

@@ -6,23 +6,22 @@ takes for granted. POT computes the Wasserstein distances: ``pip install "gapmin
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable
+from collections.abc import Hashable
 from dataclasses import dataclass, field
 from numbers import Integral, Real
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
-from scipy.optimize import brentq
 from scipy.spatial.distance import cdist
 from sklearn.metrics import euclidean_distances
 from sklearn.utils import check_array, check_random_state
 
 from gapmin._validation import check_sample_weight
 from gapmin.gap import RiskBound
-from gapmin.linear._logistic import WeightedLogisticRegression
-from gapmin.linear._losses import LOSSES, Array, Loss, log_loss
+from gapmin.linear._ball import Sample, half_space, largest_squared, scale_rows, search_ball, square, tiny
+from gapmin.linear._losses import LOSSES, Array, Loss
 
 __all__ = [
     "Discrepancy",
@@ -36,11 +35,6 @@ __all__ = [
 _MARGIN = ("logistic", "hinge")
 _SAMPLES = "the samples stand in for the distributions"
 _FROM_BELOW = "a supremum sought from below by local ascent: the true one may be larger"
-_RANDOM_STARTS, _RACE, _LEADERS = 8, 30, 8
-_WIDTHS = np.array([0.01, 3e-3, 1e-3, 1e-4, 1e-5])
-"""Widths of the softened kinks, in the largest score; wider ones melt hills together and lead to the wrong one."""
-
-Objective = Callable[[Array], tuple[Array, Array]]
 
 
 @dataclass(frozen=True)
@@ -65,14 +59,6 @@ class Discrepancy:
 
     def __float__(self) -> float:
         return self.value
-
-
-class _Sample(NamedTuple):
-    """The rows of one domain that have weight."""
-
-    X: Any
-    y: Array
-    weight: Array
 
 
 def y_discrepancy(
@@ -141,15 +127,15 @@ def y_discrepancy(
     ball = _ball(radius, fit_intercept)
     if method == "wasserstein":
         if rho is None:
-            largest = radius * max(float(np.sqrt(_square(each.X).max())) for each in (T, S))
+            largest = radius * max(float(np.sqrt(square(each.X).max())) for each in (T, S))
             rho = objective.lipschitz(largest, max(float(np.abs(each.y).max()) for each in (T, S)))
         rho = _positive("rho", rho, "give a Lipschitz constant above 0, or None for that of the loss")
         lipschitz = f"the {loss} loss changes at most {rho:g} times as fast as the score on this ball"
         return Discrepancy(rho * _label_w1(T, S, loss, radius), "upper bound", (_SAMPLES, ball, lipschitz))
     if loss == "squared":
-        value, h = _squared(T, S, radius)
+        value, h = largest_squared(T, S, radius)
         return Discrepancy(value, "exact", (_SAMPLES, ball), h)
-    value, h = _estimate(loss, T, S, radius, _check_steps(max_iter), random_state)
+    value, h = search_ball(loss, T, S, radius, _check_steps(max_iter), random_state)
     return Discrepancy(value, "estimate", (_SAMPLES, ball, _FROM_BELOW), h)
 
 
@@ -212,16 +198,16 @@ def marginal_discrepancy(
     )
     _same_columns(T, S, constant)
     if zero_one:
-        value, h = _half_space(T, S)
+        value, h = half_space(T, S)
         half_spaces = f"0-1 loss over pairs of a half-space and a constant, not the {loss} loss; radius plays no part"
         optimistic = "the domain classifier is scored on the rows it was trained on: optimistic for the distributions"
         return Discrepancy(value, "estimate", (_SAMPLES, half_spaces, optimistic, _FROM_BELOW), h)
     ball = _ball(radius, fit_intercept)
     # With labels 0 this is the Y-discrepancy of u on a ball twice as large.
     if loss == "squared":
-        value, u = _squared(T, S, 2 * radius)
+        value, u = largest_squared(T, S, 2 * radius)
         return Discrepancy(value, "exact", (_SAMPLES, ball), u / 2)
-    value, u = _estimate(loss, T, S, 2 * radius, _check_steps(max_iter), random_state)
+    value, u = search_ball(loss, T, S, 2 * radius, _check_steps(max_iter), random_state)
     return Discrepancy(value, "estimate", (_SAMPLES, ball, _FROM_BELOW), u / 2)
 
 
@@ -378,180 +364,10 @@ def proposition_2(
     )
 
 
-def _estimate(
-    loss: str, target: _Sample, source: _Sample, radius: float, max_iter: int, random_state: Any
-) -> tuple[float, Array]:
-    """Climb L_T - L_S and L_S - L_T from every start; return the best value found and its h."""
-    function = LOSSES[loss]
-    X, y, weight = _stack(target, source)
-    difference = _objective(function, X, y, weight)
-    # At a kink a subgradient may point nowhere useful, so a loss with kinks is climbed softened first.
-    largest = radius * float(np.sqrt(np.max(_square(X))))
-    softened = [] if function.smooth else [_objective(function, X, y, weight, width) for width in largest * _WIDTHS]
-    first, *others = [*softened, difference]
-    starts = _starts(loss, X, y, weight, radius, max_iter, random_state)
-    sign, H = np.repeat([1.0, -1.0], starts.shape[1]), np.hstack([starts, starts])
-    # A short race of all, then the whole way for those that lead; climbers of equal height are on one hill.
-    H = _ascend(first, H, sign, radius, min(max_iter, _RACE))
-    height = sign * first(H)[0]
-    leaders = np.unique(np.round(-height / _tiny(np.max(np.abs(height))), 5), return_index=True)[1][:_LEADERS]
-    every, H, sign = [starts, H], H[:, leaders], sign[leaders]
-    for stage in (first, *others):
-        H = _ascend(stage, H, sign, radius, max_iter, tol=1e-10 if stage is difference else 1e-6)
-        every.append(H)
-    found = np.hstack(every)
-    best = found[:, np.argmax(np.abs(difference(found)[0]))]
-    return _attained(function, target, source, best), best
-
-
-def _starts(loss: str, X: Any, y: Array, weight: Array, radius: float, max_iter: int, random_state: Any) -> Array:
-    """Return the hypotheses to climb from, in columns; with each its opposite."""
-    n_columns = X.shape[1]
-    if loss in _MARGIN:
-        # Sec. 4.1.2: the relabelled classification, regularised by balls of several radii.
-        relabelled = _objective(LOSSES["logistic"], X, np.where(weight > 0, y, -y), -np.abs(weight))
-        radii = radius * np.array([1.0, 0.3, 0.1, 0.01])
-        likely = _ascend(relabelled, np.zeros((n_columns, radii.size)), np.ones(radii.size), radii, max_iter, tol=1e-4)
-    else:
-        likely = _squared_ends(X, y, weight, radius)
-    slope = _objective(LOSSES[loss], X, y, weight)(np.zeros((n_columns, 1)))[1]
-    random = check_random_state(0 if random_state is None else random_state).normal(size=(n_columns, _RANDOM_STARTS))
-    ends = np.hstack([likely, slope, random])
-    ends = ends * (radius / _tiny(_norm(ends)))
-    return np.hstack([likely, -likely, ends, -ends, np.zeros((n_columns, 1))])
-
-
-def _objective(loss: Loss, X: Any, y: Array, weight: Array, width: float = 0.0) -> Objective:
-    """Return sum_i weight_i loss_i and its gradient as a function of hypotheses in columns.
-
-    With a `width`, max(low * r, high * r) of a loss with kinks becomes low * r + (high - low) * softplus(r).
-    """
-    labels, column = y[:, None], weight[:, None]
-
-    def plain(H: Array) -> tuple[Array, Array]:
-        score = X @ H
-        return weight @ loss.value(score, labels), X.T @ (column * loss.gradient(score, labels))
-
-    if not width:
-        return plain
-    bends = loss.kinks(y, np.ones_like(y))
-    sign, bend, low, high = (each[:, None] for each in (bends.sign, bends.bend, bends.low, bends.high))
-
-    def softened(H: Array) -> tuple[Array, Array]:
-        r = (bend - sign * (X @ H)) / width
-        soft, share = log_loss(-r)
-        value = width * (low * r + (high - low) * soft)
-        return weight @ value, X.T @ (column * -sign * (low + (high - low) * share))
-
-    return softened
-
-
-def _ascend(
-    objective: Objective, H: Array, sign: Array, radius: Array | float, max_iter: int, tol: float = 1e-10
-) -> Array:
-    """Climb sign * objective from every column of H at once, each on its own ball; no step goes down."""
-
-    def evaluate(H: Array) -> tuple[Array, Array]:
-        value, gradient = objective(H)
-        return sign * value, sign * gradient
-
-    def project(H: Array) -> Array:
-        return H * np.minimum(1, radius / _tiny(_norm(H)))
-
-    H = project(H)
-    value, gradient = evaluate(H)
-    step = radius / _tiny(_norm(gradient))
-    for _ in range(max_iter):
-        proposal = project(H + step * gradient)
-        move = proposal - H
-        if (_norm(move) <= tol * radius).all():
-            break
-        new_value, new_gradient = evaluate(proposal)
-        better = new_value >= value + 1e-4 * (gradient * move).sum(axis=0)
-        H = np.where(better, proposal, H)
-        value = np.where(better, new_value, value)
-        gradient = np.where(better, new_gradient, gradient)
-        # Longer after success, shorter after failure; a step far beyond the ball only turns h into the gradient.
-        step = np.minimum(np.where(better, 2, 0.25) * step, 1e3 * radius / _tiny(_norm(gradient)))
-    return H
-
-
-def _squared(target: _Sample, source: _Sample, radius: float) -> tuple[float, Array]:
-    """Return the exact maximum of |L_T - L_S| for the squared loss, and its h."""
-    ends = _squared_ends(*_stack(target, source), radius)
-    values = [_attained(LOSSES["squared"], target, source, h) for h in ends.T]
-    best = int(np.argmax(values))
-    return values[best], ends[:, best]
-
-
-def _squared_ends(X: Any, y: Array, weight: Array, radius: float) -> Array:
-    """Return, in columns, where L_T - L_S of the squared loss is largest and where it is smallest."""
-    Z, lift = _row_space(X)
-    A, b = Z.T @ (weight[:, None] * Z), Z.T @ (weight * y)
-    return np.asarray(lift @ np.column_stack([_largest_on_ball(s * A, s * b, radius) for s in (1, -1)]))
-
-
-def _largest_on_ball(A: Array, b: Array, radius: float) -> Array:
-    """Return the h that maximises h' A h - 2 b' h over ||h|| <= radius: the trust-region problem, solved exactly.
-
-    In the eigenvectors of -A, h_i = q_i / (gap_i + t) where gap_i is how far an eigenvalue is above the smallest and t
-    how far the multiplier is above its floor; ||h|| falls in t, and the secular equation ||h|| = radius has one root.
-    """
-    curvature, V = np.linalg.eigh(-A)
-    q = -(V.T @ b)
-    lowest = float(curvature[0])
-    gap = curvature - lowest
-    bottom = gap <= 1e-12 * max(np.abs(curvature).max(), np.finfo(float).tiny)
-    if lowest > 0 and np.linalg.norm(q / curvature) <= radius:
-        return V @ (q / curvature)
-
-    def length(t: float) -> float:
-        return float(np.linalg.norm(q / (gap + t)))
-
-    # Between these ||h|| is radius: it is at least pull / t, and at most ||q|| / t. In the hard case it is below radius
-    # even at the floor.
-    t, pull = 0.0, float(np.linalg.norm(q[bottom]))
-    low = max(pull / radius, lowest, 1e-300) * (1 - 1e-9)
-    high = float(np.linalg.norm(q)) / radius * (1 + 1e-9)
-    if length(low) > radius:
-        t = brentq(lambda t: 1 / length(t) - 1 / radius, low, high, xtol=1e-300, rtol=1e-15, maxiter=1000)
-    h = np.zeros_like(q)
-    h[~bottom] = q[~bottom] / (gap[~bottom] + t)
-    # The lowest eigenvectors take what is left of the radius: all of it is theirs to give in the hard case.
-    way = q[bottom] / pull if pull > 0 else np.eye(int(bottom.sum()))[0]
-    h[bottom] = way * np.sqrt(max(radius**2 - float(h @ h), 0.0))
-    return V @ (h * (radius / np.linalg.norm(h)))
-
-
-def _half_space(target: _Sample, source: _Sample) -> tuple[float, Array]:
-    """Return the largest |P_T(A) - P_S(A)| over half-spaces along a few logistic regressions, and its (w, b)."""
-    X, _, weight = _stack(target, source)
-    domain, best = np.where(weight > 0, 1, -1), (-1.0, np.zeros(X.shape[1] + 1))
-    for lam in (1.0, 1e-2, 1e-4):
-        w = WeightedLogisticRegression(lam).fit(X, domain, np.abs(weight)).coef_[0]
-        score = X @ w
-        # Equal rows may differ in the last digits of a product: a threshold between them would be chance.
-        size = float(np.max(np.abs(score)))
-        level = np.round(score / size, 10) if size > 0 else np.zeros_like(score)
-        cuts, position = np.unique(level, return_inverse=True)
-        above = np.abs(np.cumsum(np.bincount(position, weights=weight)))
-        cut = int(np.argmax(above[:-1])) if cuts.size > 1 else 0
-        if above[cut] > best[0]:
-            threshold = size * (cuts[cut] + cuts[min(cut + 1, cuts.size - 1)]) / 2
-            best = float(above[cut]), np.append(w, -threshold)
-    return min(best[0], 1.0), best[1]
-
-
-def _attained(loss: Loss, target: _Sample, source: _Sample, h: Array) -> float:
-    """Return |L_T(h) - L_S(h)|, each summed alone so that equal domains give 0."""
-    risks = [float(each.weight @ loss.value(each.X @ h, each.y)) for each in (target, source)]
-    return abs(risks[0] - risks[1])
-
-
-def _label_w1(target: _Sample, source: _Sample, loss: str, radius: float) -> float:
+def _label_w1(target: Sample, source: Sample, loss: str, radius: float) -> float:
     """Return the largest change of the scores' residuals that the labelled rows allow, moved at least cost."""
     if loss in _MARGIN:
-        cost = radius * _distances(*(_scale_rows(each.X, each.y) for each in (target, source)))
+        cost = radius * _distances(*(scale_rows(each.X, each.y) for each in (target, source)))
     else:
         cost = radius * _distances(target.X, source.X) + np.abs(target.y[:, None] - source.y)
     return _w1(cost, target.weight, source.weight)
@@ -564,7 +380,7 @@ def _w1(cost: Array, a: Array | None = None, b: Array | None = None) -> float:
     except ImportError as error:
         raise ImportError('Wasserstein distances need POT: pip install "gapmin[theory]"') from error
     a, b = (np.full(n, 1 / n) if w is None else w for w, n in zip((a, b), cost.shape, strict=True))
-    largest = float(_tiny(np.max(cost)))  # POT's tolerances are absolute
+    largest = float(tiny(np.max(cost)))  # POT's tolerances are absolute
     value, log = ot.emd2(a, b, np.ascontiguousarray(cost / largest), numItermax=10_000_000, log=True)
     if log["warning"] is not None:
         raise RuntimeError(f"the transport between {a.size} and {b.size} rows was not solved: {log['warning']}")
@@ -577,8 +393,8 @@ def _distances(A: Any, B: Any) -> Array:
         return np.asarray(cdist(A, B))
     A, B = sp.csr_matrix(A), sp.csr_matrix(B)
     squared = euclidean_distances(A, B, squared=True)
-    i, j = np.nonzero(squared <= 1e-5 * (_square(A)[:, None] + _square(B)))
-    squared[i, j] = _square(A[i] - B[j])
+    i, j = np.nonzero(squared <= 1e-5 * (square(A)[:, None] + square(B)))
+    squared[i, j] = square(A[i] - B[j])
     return np.asarray(np.sqrt(squared))
 
 
@@ -599,50 +415,8 @@ def _by_class(
     return groups
 
 
-def _stack(target: _Sample, source: _Sample) -> tuple[Any, Array, Array]:
-    """Return the rows of both and the weights that make sums differences: positive target, negative source."""
-    parts = target.X, source.X
-    X = sp.vstack(parts, format="csr") if any(map(sp.issparse, parts)) else np.vstack(parts)
-    return X, np.concatenate([target.y, source.y]), np.concatenate([target.weight, -source.weight])
-
-
-def _row_space(X: Any) -> tuple[Array, Any]:
-    """Return dense Z and a matrix with orthonormal columns so that X = Z lift'; no wider than X is long.
-
-    What is orthogonal to every row changes no score, so h = lift a loses nothing.
-    """
-    n_rows, n_columns = X.shape
-    if n_columns <= n_rows:
-        return (X.toarray() if sp.issparse(X) else X), np.eye(n_columns)
-    if not sp.issparse(X):
-        lift, R = np.linalg.qr(X.T)
-        return R.T, lift
-    eigenvalues, U = np.linalg.eigh((X @ X.T).toarray())
-    kept = eigenvalues > 1e-13 * max(eigenvalues[-1], np.finfo(float).tiny)
-    root = np.sqrt(eigenvalues[kept])
-    return U[:, kept] * root, X.T @ (U[:, kept] / root)
-
-
 def _ball(radius: float, constant: bool) -> str:
     return f"H is the ball of radius {radius:g}" + (", the constant feature counted" if constant else "")
-
-
-def _norm(H: Array) -> Array:
-    return np.asarray(np.linalg.norm(H, axis=0))
-
-
-def _tiny(x: Any) -> Any:
-    """Return `x` kept off 0, to divide by."""
-    return np.maximum(x, 1e-200)
-
-
-def _square(X: Any) -> Array:
-    """Return the squared norm of each row."""
-    return np.asarray(X.multiply(X).sum(axis=1)).ravel() if sp.issparse(X) else np.einsum("ij,ij->i", X, X)
-
-
-def _scale_rows(X: Any, by: Array) -> Any:
-    return sp.diags(by) @ X if sp.issparse(X) else by[:, None] * X
 
 
 def _check_loss(loss: str) -> Loss:
@@ -683,7 +457,7 @@ def _check_length(name: str, y: ArrayLike, n_rows: int) -> NDArray[Any]:
     return y
 
 
-def _check_rows(name: str, X: Any, weight: ArrayLike | None, constant: bool, y: ArrayLike | None = None) -> _Sample:
+def _check_rows(name: str, X: Any, weight: ArrayLike | None, constant: bool, y: ArrayLike | None = None) -> Sample:
     """Return the rows that have weight, with a constant feature if asked for; labels 0 where none are given."""
     X = _check_matrix(f"the {name}", X)
     labels = np.zeros(X.shape[0]) if y is None else _check_length(f"y of the {name}", y, X.shape[0])
@@ -693,10 +467,10 @@ def _check_rows(name: str, X: Any, weight: ArrayLike | None, constant: bool, y: 
         one = np.ones((X.shape[0], 1))
         X = sp.hstack([X, one], format="csr") if sp.issparse(X) else np.hstack([X, one])
     rows = np.flatnonzero(weights)
-    return _Sample(X[rows], labels[rows], weights[rows] / weights.sum())
+    return Sample(X[rows], labels[rows], weights[rows] / weights.sum())
 
 
-def _check_pair(name: str, pair: tuple[Any, ...], loss: str, constant: bool) -> _Sample:
+def _check_pair(name: str, pair: tuple[Any, ...], loss: str, constant: bool) -> Sample:
     """Return the rows of (X, y) or (X, y, weight), the labels as the loss takes them."""
     if not (isinstance(pair, (tuple, list)) and len(pair) in (2, 3)):
         raise ValueError(f"the {name} is {type(pair).__name__}, not a tuple (X, y) or (X, y, weight)")
@@ -711,7 +485,7 @@ def _check_pair(name: str, pair: tuple[Any, ...], loss: str, constant: bool) -> 
     return _check_rows(name, pair[0], pair[2] if len(pair) == 3 else None, constant, y)
 
 
-def _same_columns(target: _Sample, source: _Sample, constant: bool) -> None:
+def _same_columns(target: Sample, source: Sample, constant: bool) -> None:
     columns = [each.X.shape[1] - constant for each in (target, source)]
     if columns[0] != columns[1]:
         raise ValueError(f"the target has {columns[0]} columns, the source {columns[1]}: give both the same columns")
