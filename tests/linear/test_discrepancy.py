@@ -13,10 +13,9 @@ from scipy.optimize import linprog
 from scipy.stats import wasserstein_distance
 
 from gapmin.linear import WeightedLogisticRegression
-from gapmin.linear._ball import _largest_on_ball
+from gapmin.linear._ball import _largest_on_ball, _starts
 from gapmin.linear._losses import LOSSES
 from gapmin.linear.discrepancy import (
-    _starts,
     class_wasserstein,
     class_wasserstein_matrix,
     marginal_discrepancy,
