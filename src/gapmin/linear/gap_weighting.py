@@ -22,7 +22,7 @@ from gapmin.linear._losses import Array
 from gapmin.linear._setting import LinearSetting, Numbers, TransferClassifierMixin
 from gapmin.linear.instance_weighting import InstanceWeighting
 
-_WIDEST = 4000
+_WIDEST, _FIRST_STEPS = 4000, 4
 
 
 class GapWeighting(InstanceWeighting):
@@ -150,13 +150,17 @@ class GapWeighting(InstanceWeighting):
         self.lam2_ = optimism(fit, groups.gamma(starts[0])) if self.lam2 is None else float(self.lam2)
         gap = GapOfWeights(X, y, in_target, self._loss, self.eta * self.lam, fold)
         outer = Outer(fit, gap, groups, multiplicity, self.lam1, self.lam2_)
-        found = [descend(outer, start, self.max_iter, self.tol) for start in starts]
-        theta, history = min(found, key=lambda each: each[1][-1])
+        first = min(self.max_iter, _FIRST_STEPS) if len(starts) > 1 else self.max_iter
+        tried = [descend(outer, start, first, self.tol) for start in starts]
+        theta, history = min(tried, key=lambda each: each[1][-1])
+        if len(history) > first < self.max_iter:  # the most promising start goes on
+            theta, more = descend(outer, theta, self.max_iter - first, self.tol)
+            history = history + more[1:]
         self.objective_history_ = np.array(history)
         return theta
 
     def _starts(self, domain: NDArray[np.int64], multiplicity: Array, groups: Groups) -> list[Array]:
-        """Weighted pooling: the sources by their rows, and by source; where the target's share is free, at three."""
+        """Weighted pooling: the sources by their rows, and alike; at three shares of the target where it is free."""
         rows_of = {int(k): float(multiplicity[domain == k].sum()) for k in np.unique(domain)}
         sources = [k for k in rows_of if k > 0]
         n_target = sum(n for k, n in rows_of.items() if k < 0)
@@ -171,8 +175,8 @@ class GapWeighting(InstanceWeighting):
             target = sum(share * rows_of[k] / n_target * within[k] for k in rows_of if k < 0)
             by_rows = sum((1 - share) * rows_of[k] / n_source * within[k] for k in sources)
             by_source = sum((1 - share) / len(sources) * within[k] for k in sources)
-            for mixed in [by_rows] if len(sources) == 1 else [by_rows, by_source]:
-                starts.append(groups.project(np.asarray(target + mixed)))
+            mixtures = [by_rows, by_source] if len(sources) > 1 and share == shares[0] else [by_rows]
+            starts += [groups.project(np.asarray(target + mixed)) for mixed in mixtures]
         return starts
 
     def _chosen_before(self) -> str:
@@ -213,7 +217,7 @@ class GapWeightingClassifier(TransferClassifierMixin, GapWeighting):
     n_folds : int, default=5
         For gap_data="crossfit".
     max_iter : int, default=30
-        Steps from each start.
+        Steps in all; the first few are taken from every start, the rest from the best.
     tol : float, default=1e-5
         Ends where a step is expected to gain less than this.
     random_state : int, RandomState instance or None, default=None
@@ -320,7 +324,7 @@ class GapWeightingRegressor(Numbers, GapWeighting):
     n_folds : int, default=5
         For gap_data="crossfit".
     max_iter : int, default=30
-        Steps from each start.
+        Steps in all; the first few are taken from every start, the rest from the best.
     tol : float, default=1e-5
         Ends where a step is expected to gain less than this.
     random_state : int, RandomState instance or None, default=None
