@@ -160,7 +160,7 @@ class TaskCovariance(MultitaskSetting):
             history.append(value)
             if gained <= 1e-9 * max(1.0, abs(value)) and best_length == 1.0:
                 break
-        if len(history) > _ALTERNATIONS and gained > 1e-7 * max(1.0, abs(value)):
+        if len(history) > _ALTERNATIONS and gained > 1e-6 * max(1.0, abs(value)):
             warnings.warn(
                 f"Omega was still moving after {_ALTERNATIONS} alternations (the last gained {gained:.1e}): raise lam",
                 ConvergenceWarning,
