@@ -31,6 +31,7 @@ format: $(STAMPS)/lint
 
 bench: $(STAMPS)/test
 	$(BIN)/python benchmarks/boosting_speed.py
+	$(BIN)/python benchmarks/linear_speed.py
 
 $(VENV)/bin/python:
 	$(PYTHON) -m venv $(VENV)

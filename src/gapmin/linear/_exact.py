@@ -47,10 +47,11 @@ def solve(problem: Problem, start: Array | None = None, metric: Metric | None = 
     small = h.size <= FACTOR_LIMIT
     last = metric
     if not (quadratic and small):
-        found = minimise(problem, h, metric=metric, tol=_NEAR * scale)
+        # With a factor at hand Newton's method finishes what jitters near the end of the quasi-Newton one.
+        found = minimise(problem, h, metric=metric, tol=_NEAR * scale, max_iter=100 if small else 1000)
         h, size, last = found.h, found.gradient_norm, found.metric
         gradient = problem.evaluate(h)[1]
-    for attempt in range(4 if small else 0):
+    for attempt in range(20 if small else 0):
         # A step of Newton's squares what is left of the error, down to what the arithmetic gives.
         if size <= _ROUND_OFF * scale:
             break

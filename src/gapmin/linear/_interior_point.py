@@ -122,7 +122,9 @@ def interior_point(problem: Problem, offsets: list[Array] | None = None) -> Solu
             best = min(best, active_set(dual, room, slack, last=mu < 1e-9), key=_first)
             try_below = 0.1 * mu
             if mu < 1e-9:
-                best = min(best, (dual.gap(H, score, a, pulled), H), key=_first)
+                # Measured anew: what is carried along from step to step drifts.
+                inside = np.clip(a, dual.low, dual.high)
+                best = min(best, (dual.gap(H, dual.score(H), inside, dual.back(inside)), H), key=_first)
             if best[0] <= 0.01 * GAP_TOLERANCE * max(1.0, abs(dual.value)) or mu < 1e-18:
                 break
         D = 1 / np.maximum((slack / room).sum(axis=0), _TINY)
