@@ -233,7 +233,10 @@ def gap_interval(
 
 
 def _deal(classes: NDArray[Any] | None, groups: NDArray[Any], random: Any) -> NDArray[np.intp]:
-    """Return a random order of the rows, again until every place that had several classes has several."""
+    """Return a random order of the rows, again until the same places as before have several classes.
+
+    So every order that counts is as likely as the one that was found.
+    """
     if classes is None:
         return random.permutation(groups.size)
     labels = classes
@@ -244,7 +247,7 @@ def _deal(classes: NDArray[Any] | None, groups: NDArray[Any], random: Any) -> ND
     wanted = varied(np.arange(labels.size))
     for _ in range(1000):
         order = random.permutation(labels.size)
-        if varied(order) >= wanted:
+        if varied(order) == wanted:
             return order
     raise ValueError("a class is too rare to be dealt out to every domain: give more rows of it")
 

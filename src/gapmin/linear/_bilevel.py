@@ -42,7 +42,7 @@ class _Fold:
 
     train: tuple[NDArray[np.intp], NDArray[np.intp]]
     test: tuple[NDArray[np.intp], NDArray[np.intp]]
-    scale: float
+    scale: tuple[float, float]
 
 
 class GapOfWeights:
@@ -92,14 +92,15 @@ class GapOfWeights:
     def _folds(self, fold: NDArray[np.intp] | None) -> list[_Fold]:
         if fold is None:
             everything = (np.arange(self.rows[0].size), np.arange(self.rows[1].size))
-            return [_Fold(everything, everything, 1.0)]
+            return [_Fold(everything, everything, (1.0, 1.0))]
         numbers = np.unique(fold)
         found = []
         for each in numbers:
             there = tuple(fold[rows] == each for rows in self.rows)
             train = (np.flatnonzero(~there[0]), np.flatnonzero(~there[1]))
             test = (np.flatnonzero(there[0]), np.flatnonzero(there[1]))
-            found.append(_Fold(train, test, numbers.size / (numbers.size - 1)))
+            scale = tuple(rows.size / max(kept.size, 1) for rows, kept in zip(self.rows, train, strict=True))
+            found.append(_Fold(train, test, (scale[0], scale[1])))
         return found
 
     def evaluate(self, gamma: Array) -> tuple[float, Array]:
@@ -108,7 +109,7 @@ class GapOfWeights:
         value = 0.0
         gradient = (np.zeros(self.rows[0].size), np.zeros(self.rows[1].size))
         for f, inner, measured in zip(self.folds, self.inner, self.measured, strict=True):
-            h = [inner[s].fit(f.scale * weight[s][f.train[s]]) for s in (0, 1)]
+            h = [inner[s].fit(f.scale[s] * weight[s][f.train[s]]) for s in (0, 1)]
             pull = [np.zeros_like(h[0]), np.zeros_like(h[0])]  # the derivative of the gap in h_S and in h_T
             for s in (0, 1):
                 (X, y), w = measured[s], weight[s][f.test[s]]
@@ -123,7 +124,7 @@ class GapOfWeights:
                 adjoint = inner[s].solve_hessian(pull[s])
                 X, y = inner[s].X, inner[s].y
                 slope = self.loss.gradient(np.asarray(X @ h[s]), y)
-                gradient[s][f.train[s]] -= f.scale * slope * np.asarray(X @ adjoint)
+                gradient[s][f.train[s]] -= f.scale[s] * slope * np.asarray(X @ adjoint)
         whole = np.empty_like(gamma)
         for rows, part in zip(self.rows, gradient, strict=True):
             whole[rows] = part
@@ -193,7 +194,7 @@ def descend(outer: Outer, theta: Array, max_iter: int, tol: float) -> tuple[Arra
         Where to start.
     max_iter : int
     tol : float
-        Ends where a step of the projected gradient would gain less than this.
+        Ends where a step of the projected gradient would gain less than this share of the first objective.
     """
     width, groups = outer.groups.count, outer.groups
     value, gradient = outer.evaluate(theta)
@@ -203,7 +204,7 @@ def descend(outer: Outer, theta: Array, max_iter: int, tol: float) -> tuple[Arra
         new = groups.project(theta - step * width * gradient)
         move = new - theta
         expected = -float(gradient @ move)
-        if expected <= tol:
+        if expected <= tol * abs(history[0]):
             break
         for _ in range(12):
             new_value, new_gradient = outer.evaluate(new)

@@ -20,6 +20,9 @@ from gapmin.linear._solver import Metric, minimise, weighted_gram
 GRADIENT_TOLERANCE = 1e-8
 """What a smooth fit promises; it aims lower."""
 
+_WORTH_REDUCING = 200
+"""Below this many parameters a smooth fit is as fast with all of its features."""
+
 _NEAR, _ROUND_OFF = 1e-9, 1e-15
 """Where the quasi-Newton solver hands over to Newton's method, and where that ends."""
 
@@ -37,23 +40,29 @@ def solve(problem: Problem, start: Array | None = None, metric: Metric | None = 
     """
     if not any(rows.weight.any() for rows in problem.tasks):
         return Solution(problem.C, 0.0)  # nothing to learn from
+    if _is_wide(problem):
+        return _solve_wide(problem, start)
     if not problem.loss.smooth:
-        return _solve_wide(problem) if _is_wide(problem) else interior_point(problem)
+        kept = [(rows, rows.weight > 0) for rows in problem.tasks]
+        tasks = [rows if all_.all() else Rows(rows.X[all_], rows.y[all_], rows.weight[all_]) for rows, all_ in kept]
+        return interior_point(Problem(tasks, problem.loss, problem.penalty, problem.centre))
     h: Array = (problem.C if start is None else start).ravel().astype(np.float64)
     quadratic = isinstance(problem.loss, Power) and problem.loss.q == 2
     _, gradient = problem.evaluate(h)
     size = float(np.abs(gradient).max())
-    scale = max(1.0, size)
     small = h.size <= FACTOR_LIMIT
+    # What the arithmetic can resolve of a gradient that is the difference of large forces.
+    force = max(size, 2 * float(np.abs(problem.P).max()) * float(np.abs(problem.C).max()))
+    tol, promise = max(_NEAR, 1e-14 * force), max(GRADIENT_TOLERANCE, 1e-13 * force)
     last = metric
     if not (quadratic and small):
         # With a factor at hand Newton's method finishes what jitters near the end of the quasi-Newton one.
-        found = minimise(problem, h, metric=metric, tol=_NEAR * scale, max_iter=100 if small else 1000)
+        found = minimise(problem, h, metric=metric, tol=tol, max_iter=100 if small else 1000)
         h, size, last = found.h, found.gradient_norm, found.metric
         gradient = problem.evaluate(h)[1]
     for attempt in range(20 if small else 0):
         # A step of Newton's squares what is left of the error, down to what the arithmetic gives.
-        if size <= _ROUND_OFF * scale:
+        if size <= max(_ROUND_OFF, 1e-17 * force):
             break
         last = last if quadratic and attempt else problem.metric(0)
         assert last is not None
@@ -63,10 +72,9 @@ def solve(problem: Problem, start: Array | None = None, metric: Metric | None = 
         if not smaller < size:
             break
         h, size = closer, smaller
-    if size > GRADIENT_TOLERANCE * scale:
+    if size > promise:
         warnings.warn(
-            f"the fit ended with a gradient of {size:.1e}, above {GRADIENT_TOLERANCE:.0e}: "
-            "scale the features, or raise lam",
+            f"the fit ended with a gradient of {size:.1e}, above {promise:.0e}: bring the features to one scale",
             ConvergenceWarning,
             stacklevel=3,
         )
@@ -74,18 +82,21 @@ def solve(problem: Problem, start: Array | None = None, metric: Metric | None = 
 
 
 def _is_wide(problem: Problem) -> bool:
-    return problem.shape[1] > sum(rows.X.shape[0] for rows in problem.tasks)
+    """Whether the rows span much less than there are features, so that it pays to go there."""
+    K, d = problem.shape
+    n_rows = sum(rows.X.shape[0] for rows in problem.tasks)
+    return d > n_rows + K and (not problem.loss.smooth or K * d > _WORTH_REDUCING)
 
 
-def _solve_wide(problem: Problem) -> Solution:
-    """Solve with more features than rows in the span of the rows, where H - C has to lie."""
-    stacked = np.vstack([dense(rows.X) for rows in problem.tasks])
+def _solve_wide(problem: Problem, start: Array | None) -> Solution:
+    """Solve with more features than rows in the span of rows and centre, where every h has to lie."""
+    stacked = np.vstack([*(dense(rows.X) for rows in problem.tasks), problem.C])
     basis, triangle = qr(stacked.T, mode="economic")
-    ends = np.cumsum([rows.X.shape[0] for rows in problem.tasks])[:-1]
-    offsets = [rows.score(c) for rows, c in zip(problem.tasks, problem.C, strict=True)]
-    tasks = [Rows(X, rows.y, rows.weight) for X, rows in zip(np.split(triangle.T, ends), problem.tasks, strict=True)]
-    inner = interior_point(Problem(tasks, problem.loss, problem.penalty), offsets)
-    return Solution(problem.C + inner.H @ basis.T, inner.error)
+    parts = np.split(triangle.T, np.cumsum([rows.X.shape[0] for rows in problem.tasks]))
+    tasks = [Rows(X, rows.y, rows.weight) for X, rows in zip(parts, problem.tasks, strict=False)]
+    inner = Problem(tasks, problem.loss, problem.penalty, parts[-1])
+    found = solve(inner, None if start is None else start @ basis)
+    return Solution(found.H @ basis.T, found.error)
 
 
 @dataclass(frozen=True)

@@ -44,12 +44,10 @@ class Dual:
     Parameters
     ----------
     problem : Problem
-        With a piecewise linear loss.
-    offsets : list of ndarray, optional
-        A score to be added to each row's.
+        With a piecewise linear loss, and weights above 0.
     """
 
-    def __init__(self, problem: Problem, offsets: list[Array] | None = None) -> None:
+    def __init__(self, problem: Problem) -> None:
         self.problem = problem
         self.X = [rows.X for rows in problem.tasks]
         self.ends = np.cumsum([X.shape[0] for X in self.X])[:-1]
@@ -57,8 +55,6 @@ class Dual:
         self.sign, self.bend, self.low, self.high = (
             np.concatenate([getattr(each, name) for each in kinks]) for name in ("sign", "bend", "low", "high")
         )
-        if offsets is not None:
-            self.bend = self.bend - self.sign * np.concatenate(offsets)
         self.scale = 1 / float(self.high.mean())
         self.low, self.high = self.low * self.scale, self.high * self.scale
         self.pull = 2 * self.scale * problem.P
@@ -93,8 +89,8 @@ class Dual:
 
 
 @np.errstate(over="ignore", divide="ignore", invalid="ignore")
-def interior_point(problem: Problem, offsets: list[Array] | None = None) -> Solution:
-    """Minimise.
+def interior_point(problem: Problem) -> Solution:
+    """Minimise, over rows of positive weight.
 
     With e = bend - sign <h, x> split into over - under, both at least 0, the conditions are (high - a) over = mu,
     (a - low) under = mu and pull (H - C) = back(a), with mu going to 0. `room` holds high - a and a - low, `slack` over
@@ -105,17 +101,13 @@ def interior_point(problem: Problem, offsets: list[Array] | None = None) -> Solu
             f"a piecewise linear loss with {np.prod(problem.shape)} parameters needs a matrix of that many rows: "
             "use a smooth loss (logistic, squared), or fewer features"
         )
-    dual = Dual(problem, offsets)
+    dual = Dual(problem)
     H, score, a, slack = _start(dual)
     pulled = dual.back(a)
-    active = dual.high > dual.low  # rows without weight say nothing
-    idle = not active.all()
-    n_pairs = 2 * int(active.sum())
+    n_pairs = 2 * a.size
     best, try_below = (np.inf, H), _TRY_ACTIVE_SET
     for _ in range(80):
         room = np.maximum(np.stack([dual.high - a, a - dual.low]), _TINY)
-        if idle:
-            room[:, ~active], slack[:, ~active] = 1.0, 0.0
         products = room * slack
         mu = float(products.sum()) / n_pairs
         if mu < try_below:  # the rows on their kink are soon known: no need to go on to the end
@@ -128,8 +120,6 @@ def interior_point(problem: Problem, offsets: list[Array] | None = None) -> Solu
             if best[0] <= 0.01 * GAP_TOLERANCE * max(1.0, abs(dual.value)) or mu < 1e-18:
                 break
         D = 1 / np.maximum((slack / room).sum(axis=0), _TINY)
-        if idle:
-            D[~active] = 0.0
         factor, failed = dpotrf(problem.gram(dual.parts(D), dual.scale), lower=1, overwrite_a=1, clean=0)
         if failed:
             break  # as far as the arithmetic goes
@@ -152,10 +142,7 @@ def interior_point(problem: Problem, offsets: list[Array] | None = None) -> Solu
         far = _longest(room, _SIDES * da, slack, d_slack)
         ahead = float(((room + far * _SIDES * da) * (slack + far * d_slack)).sum())
         sigma = min(1.0, max(ahead, 0.0) / (n_pairs * mu)) ** 3
-        target = sigma * mu - products - _SIDES * da * d_slack
-        if idle:
-            target[:, ~active] = 0.0
-        dH, d_score, da, d_slack = newton(target)
+        dH, d_score, da, d_slack = newton(sigma * mu - products - _SIDES * da * d_slack)
         far = min(1.0, max(0.995, 1 - mu) * _longest(room, _SIDES * da, slack, d_slack))
         H, score, a = H + far * dH, score + far * d_score, a + far * da
         pulled = pulled + far * (dual.pull @ dH - residual)  # back(da), by the equation that dH solves
@@ -164,7 +151,7 @@ def interior_point(problem: Problem, offsets: list[Array] | None = None) -> Solu
     if not error <= GAP_TOLERANCE * max(1.0, abs(dual.value)):
         warnings.warn(
             f"the fit ended with a duality gap of {error:.1e}, above {GAP_TOLERANCE:.0e}: "
-            "scale the features, or raise lam",
+            "bring the features to one scale",
             ConvergenceWarning,
             stacklevel=4,
         )
@@ -230,7 +217,7 @@ def active_set(dual: Dual, room: Array, slack: Array, last: bool) -> tuple[float
         better = gap < 0.5 * best[0]
         best = min(best, (gap, H), key=_first)
         excess = dual.bend - score
-        crossed = ~on_kink & np.where(settled == dual.high, excess < -1e-12, excess > 1e-12) & (dual.high > dual.low)
+        crossed = ~on_kink & np.where(settled == dual.high, excess < -1e-12, excess > 1e-12)
         outside = (solved > dual.high[free]) | (solved < dual.low[free])
         if not better or not (crossed.any() or outside.any()):
             break

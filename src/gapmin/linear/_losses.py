@@ -29,6 +29,8 @@ class Loss(ABC):
     """
 
     smooth: bool
+    most_curved: float = 0.0
+    """No curvature of a smooth loss is larger."""
 
     @abstractmethod
     def value(self, score: Array, y: Array) -> Array:
@@ -67,6 +69,7 @@ class Logistic(Loss):
     """log(1 + exp(-y h(x)))."""
 
     smooth = True
+    most_curved = 0.25
 
     def value(self, score: Array, y: Array) -> Array:
         """Return the loss of each row."""
@@ -125,6 +128,11 @@ class Power(Loss):
     """|h(x) - y|^q, q >= 1: the l_q loss of Corollary 1."""
 
     q: float
+
+    @property
+    def most_curved(self) -> float:  # type: ignore[override]
+        """No curvature is larger, for q = 2."""
+        return 2.0 if self.q == 2 else np.inf
 
     def __post_init__(self) -> None:
         if not self.q >= 1:

@@ -122,7 +122,7 @@ class Problem:
         """Return the Hessian at the last point evaluated, as a Cholesky factor where that is affordable."""
         weights: list[Array] = []
         for rows, score in zip(self.tasks, self._scores, strict=True):
-            curvature = np.full_like(score, 0.25) if bound else self.loss.curvature(score, rows.y)
+            curvature = np.full_like(score, self.loss.most_curved) if bound else self.loss.curvature(score, rows.y)
             weights.append(rows.weight * curvature)
         if np.prod(self.shape) > FACTOR_LIMIT:
             return DiagonalMetric(self._diagonal(weights))

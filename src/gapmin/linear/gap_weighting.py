@@ -219,7 +219,7 @@ class GapWeightingClassifier(TransferClassifierMixin, GapWeighting):
     max_iter : int, default=30
         Steps in all; the first few are taken from every start, the rest from the best.
     tol : float, default=1e-5
-        Ends where a step is expected to gain less than this.
+        Ends where a step is expected to gain less than this share of the objective.
     random_state : int, RandomState instance or None, default=None
         Deals the rows to folds.
 
@@ -326,7 +326,7 @@ class GapWeightingRegressor(Numbers, GapWeighting):
     max_iter : int, default=30
         Steps in all; the first few are taken from every start, the rest from the best.
     tol : float, default=1e-5
-        Ends where a step is expected to gain less than this.
+        Ends where a step is expected to gain less than this share of the objective.
     random_state : int, RandomState instance or None, default=None
         Deals the rows to folds.
 

@@ -43,11 +43,11 @@ def learn_mixture(scores: Array, y: Array, weight: Array, loss: Loss) -> Array:
     kinks = loss.kinks(y, weight)
     # The loss is at least high (bend - sign s) and at least low (bend - sign s): a linear program.
     signed = kinks.sign[:, None] * scores
-    above = [np.hstack([-a[:, None] * signed, -np.eye(n)]) for a in (kinks.high, kinks.low)]
+    above = [sp.hstack([sp.csr_matrix(-a[:, None] * signed), -sp.identity(n)]) for a in (kinks.high, kinks.low)]
     right = [-kinks.high * kinks.bend, -kinks.low * kinks.bend]
     found = linprog(
         np.concatenate([np.zeros(k), np.ones(n)]),
-        A_ub=sp.csr_matrix(np.vstack(above)),
+        A_ub=sp.vstack(above, format="csr"),
         b_ub=np.concatenate(right),
         A_eq=np.concatenate([np.ones(k), np.zeros(n)])[None],
         b_eq=[1.0],

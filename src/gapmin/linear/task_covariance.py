@@ -158,11 +158,11 @@ class TaskCovariance(MultitaskSetting):
                 break
             gained, value, H, self.omega_ = value - new, new, H_new, omega
             history.append(value)
-            if gained <= 1e-9 * max(1.0, abs(value)) and best_length == 1.0:
+            if gained <= 1e-9 * abs(history[0]) and best_length == 1.0:
                 break
-        if len(history) > _ALTERNATIONS and gained > 1e-6 * max(1.0, abs(value)):
+        if len(history) > _ALTERNATIONS and gained > 1e-6 * abs(history[0]):
             warnings.warn(
-                f"Omega was still moving after {_ALTERNATIONS} alternations (the last gained {gained:.1e}): raise lam",
+                f"Omega was still moving after {_ALTERNATIONS} alternations (the last gained {gained:.1e})",
                 ConvergenceWarning,
                 stacklevel=4,
             )

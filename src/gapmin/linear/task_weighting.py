@@ -99,7 +99,7 @@ class TaskWeighting(Representation, MultitaskSetting):
             relation = project_simplex(-cost / (2 * self.lam3))
             penalty = self.lam * float(np.vdot(H, H)) + self.lam3 * float(np.vdot(relation, relation))
             history.append(float(np.vdot(relation, cost)) + penalty)
-            if len(history) > 1 and history[-2] - history[-1] <= 1e-12 * max(1.0, abs(history[-1])):
+            if len(history) > 1 and history[-2] - history[-1] <= 1e-12 * abs(history[0]):
                 break
         return fit(relation), relation, history
 
