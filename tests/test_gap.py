@@ -7,9 +7,11 @@ import pandas as pd
 import pytest
 import scipy.sparse as sp
 from joblib import parallel_config
+from sklearn.decomposition import PCA
 
 from gapmin.gap import GapInterval, GapTest, PerformanceGap, gap_interval, gap_test
 from gapmin.linear import (
+    FeatureTransferClassifier,
     HypothesisTransferRegressor,
     InstanceWeightingClassifier,
     InstanceWeightingRegressor,
@@ -227,3 +229,33 @@ def test_a_gap_reads_well():
     assert "array" not in repr(gap)
     with pytest.raises(AttributeError):
         gap.value = 1.0
+
+
+def test_valid_where_classes_are_rare():
+    """Two target rows that may have one class: a way of dealing that counts is as likely as the one found."""
+    p_values = []
+    for seed in range(300):
+        rng = np.random.default_rng(seed)
+        X, y = rng.normal(size=(12, 2)), rng.integers(0, 2, size=12)
+        if np.unique(y).size < 2:
+            continue
+        model = InstanceWeightingClassifier(gamma=0.5, lam=0.1)
+        domain = np.repeat([-1, 1], [2, 10])
+        p_values.append(gap_test(model, X, y, sample_domain=domain, n_permutations=9, random_state=seed).p_value)
+    assert np.mean(np.array(p_values) <= 0.4) <= 0.4 + 2 * np.sqrt(0.24 / len(p_values))
+
+
+def test_a_fitted_representation_stays_what_it_is():
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(40, 4)), rng.integers(0, 2, size=40)
+    model = FeatureTransferClassifier(PCA(2).fit(rng.normal(size=(50, 4)) * [5, 1, 1, 0.1]))
+    model.fit(X, y, sample_domain=DOMAIN)
+    assert gap_test(model, X, y, sample_domain=DOMAIN, n_permutations=3).gap == pytest.approx(model.gap_.value)
+
+
+def test_what_has_no_gap():
+    X, y = rows(np.random.default_rng(8))
+    with pytest.raises(ValueError, match="PCA has no gap: give a linear setting"):
+        gap_test(PCA(), X, y, sample_domain=DOMAIN)
+    with pytest.raises(ValueError, match="takes no sample_task: give the other one"):
+        gap_test(InstanceWeightingClassifier(), X, y, sample_task=DOMAIN)

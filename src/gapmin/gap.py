@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from inspect import signature
+from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
 from joblib import Parallel, delayed
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import clone, is_classifier
+from sklearn.frozen import FrozenEstimator
 from sklearn.utils import _safe_indexing, check_random_state
 from sklearn.utils.validation import _num_samples, check_consistent_length
 
@@ -37,6 +40,10 @@ class PerformanceGap:
         The corollary: no row of norm R or less has a larger loss.
     attained : bool
         False where a minimiser does not exist and its infimum stands for it.
+    pooled : ndarray or None
+        The minimiser of all tasks together, where the definition has one.
+    R, Y : float
+        The largest norm of a training row, the constant feature counted, and the largest label in size.
     """
 
     value: float
@@ -46,6 +53,15 @@ class PerformanceGap:
     sharp_norm_bound: Any
     loss_bound: Any
     attained: bool = True
+    pooled: Array | None = field(default=None, repr=False)
+    R: float = float("nan")
+    Y: float = float("nan")
+
+    def lq_bound(self, q: float) -> Any:
+        """Return the corollary for the l_q loss: (Y + R norm_bound)^q."""
+        if not q >= 1:
+            raise ValueError(f"q is {q}: the l_q loss is convex for q >= 1 only")
+        return (self.Y + self.R * self.norm_bound) ** q
 
     def __float__(self) -> float:
         return self.value
@@ -170,11 +186,11 @@ def gap_test(
     """
     _check_count("n_permutations", n_permutations)
     name, groups = _which(sample_domain, sample_task)
+    check_consistent_length(X, y, groups)
     if np.unique(groups).size < 2:
         raise ValueError(f"{name} has one value ({groups[0]}): a gap needs rows from two places to be tested")
     labels = np.asarray(y)
     random = check_random_state(random_state)
-    check_consistent_length(X, labels, groups)
     classes = labels if is_classifier(estimator) else None
     orders = [np.arange(groups.size), *(_deal(classes, groups, random) for _ in range(n_permutations))]
     gaps = _gaps(estimator, X, labels, [(order, groups) for order in orders], name, n_jobs)
@@ -214,7 +230,7 @@ def gap_interval(
     random_state : int, RandomState instance or None
     """
     _check_count("n_resamples", n_resamples)
-    if not 0 < level < 1:
+    if not (isinstance(level, Real) and 0 < level < 1):
         raise ValueError(f"level is {level}: give a probability between 0 and 1")
     name, groups = _which(sample_domain, sample_task, _num_samples(X))
     labels = np.asarray(y)
@@ -253,8 +269,8 @@ def _deal(classes: NDArray[Any] | None, groups: NDArray[Any], random: Any) -> ND
 
 
 def _check_count(name: str, value: int) -> None:
-    if value < 1:
-        raise ValueError(f"{name} is {value}: give at least 1")
+    if not isinstance(value, Integral) or value < 1:
+        raise ValueError(f"{name} is {value!r}: give at least 1, a whole number")
 
 
 def _which(domain: ArrayLike | None, task: ArrayLike | None, n_rows: int = 0) -> tuple[str, NDArray[Any]]:
@@ -270,9 +286,21 @@ def _which(domain: ArrayLike | None, task: ArrayLike | None, n_rows: int = 0) ->
 def _gaps(
     estimator: Any, X: Any, y: NDArray[Any], cases: list[tuple[Any, Any]], name: str, n_jobs: int | None
 ) -> Array:
+    if not hasattr(estimator, "risk_bound"):
+        raise ValueError(f"{type(estimator).__name__} has no gap: give a linear setting of gapmin.linear")
+    if name and name not in signature(estimator.fit).parameters:
+        raise ValueError(
+            f"{type(estimator).__name__} takes no {name}: give the other one of sample_domain and sample_task"
+        )
+    frozen = estimator
+    phi = estimator.get_params(deep=False).get("transformer")
+    if phi is not None and not getattr(estimator, "_phi_learnt", True):
+        # A clone of a fitted Phi is unfitted, and would be fitted on other rows.
+        frozen = clone(estimator).set_params(transformer=FrozenEstimator(phi))
+
     def one(order: NDArray[np.intp], groups: NDArray[Any]) -> float:
         places = {name: groups} if name else {}
-        return clone(estimator).fit(_safe_indexing(X, order), y[order], **places).gap_.value
+        return clone(frozen).fit(_safe_indexing(X, order), y[order], **places).gap_.value
 
     if not (hasattr(X, "iloc") or hasattr(X, "shape")):
         X = np.asarray(X)

@@ -458,7 +458,7 @@ def test_no_task_is_the_mean_of_all_each_with_its_share_of_delta(setting, loss, 
     rng = np.random.default_rng(6)
     X, y, place = draw(rng, loss)
     model = estimator(setting, loss, **some_parameters(rng, setting)).fit(X, y, sample_task=place)
-    asked = {"discrepancy": {0: 0.3, 1: 0.1, 2: 0.2}} if setting == "TaskWeighting" else {}
+    asked = {"discrepancy": 0.3} if setting == "TaskWeighting" else {}
     bound = model.risk_bound(0.06, form=form, **asked)
     each = [model.risk_bound(0.02, task=k, form=form, **asked) for k in range(3)]
     assert bound.total == pytest.approx(np.mean([one.total for one in each]))
@@ -519,3 +519,21 @@ def test_losses_of_the_source_are_those_of_this_file():
     score, y = rng.normal(size=50), np.where(rng.random(50) < 0.5, 1.0, -1.0)
     for name in NAMES:
         np.testing.assert_allclose(LOSSES[name].value(score, y), loss_of(name, score, y), rtol=1e-12)
+
+
+def test_distances_by_name_need_a_task():
+    X, y, place = draw(np.random.default_rng(7), "logistic")
+    model = linear.TaskWeightingClassifier().fit(X, y, sample_task=place)
+    by_name = {0: 0.3, 1: 0.1, 2: 0.2}
+    with pytest.raises(ValueError, match="say which with task"):
+        model.risk_bound(discrepancy=by_name)
+    assert model.risk_bound(discrepancy=by_name, task=1).terms["discrepancy"] == pytest.approx((0.3 + 0.2) / 3)
+
+
+def test_a_radius_that_not_every_minimiser_obeys_is_an_assumption():
+    X, y, place = draw(np.random.default_rng(7), "logistic")
+    model = linear.InstanceWeightingClassifier(lam=0.5).fit(X, y, sample_domain=np.where(place == 0, -1, 1))
+    norm = float(np.sqrt((model.coef_**2).sum() + model.intercept_[0] ** 2))
+    assert any("for every sample only" in said for said in model.risk_bound(radius=norm).assumptions)
+    assert any("which every minimiser obeys" in said for said in model.risk_bound().assumptions)
+    assert any("independent draws" in said for said in model.risk_bound().assumptions)

@@ -208,7 +208,7 @@ def test_tasks(setting, kind):
         model.fit(X, Y_OF[kind], sample_task=TASK[:29])
     with refuse("sample_task has 2 dimensions", "one task for each row"):
         model.fit(X, Y_OF[kind], sample_task=TASK[:, None])
-    with refuse("sample_task has NaN at row 0", "name the task of every row"):
+    with refuse("sample_task has nan at row 0", "name the task of every row"):
         model.fit(X, Y_OF[kind], sample_task=np.where(TASK == 0, np.nan, 1.0))
 
 
@@ -352,7 +352,7 @@ def test_bound(setting, kind):
     with refuse(r"radius is 1e-09, below the norm", "give a larger one"):
         model.risk_bound(radius=1e-9)
     for rho in (0.0, -1.0):
-        with refuse(f"rho is {rho}", "positive Lipschitz constant"):
+        with refuse(f"rho is {rho}, below the slope", "give a true bound"):
             model.risk_bound(rho=rho)
     with refuse("R is nan", "give a true bound"):
         model.risk_bound(R=float("nan"))
@@ -377,6 +377,8 @@ def test_discrepancy(setting):
     with refuse("discrepancy is 'guess'", "'estimate', 'wasserstein', a number, a mapping or None"):
         model.risk_bound(discrepancy="guess")
     with refuse("discrepancy has no entry for 2", r"it has \[0, 1\]"):
-        model.risk_bound(discrepancy={0: 0.1, 1: 0.1})
+        model.risk_bound(discrepancy={0: 0.1, 1: 0.1}, **({"task": 0} if setting == "TaskWeighting" else {}))
+    with refuse(r"discrepancy is \[0\.1\]", "give a number, a mapping by name"):
+        model.risk_bound(discrepancy=[0.1])
     with refuse("training rows were not saved", "pass a number from y_discrepancy, or fit again"):
         pickle.loads(pickle.dumps(model)).risk_bound(discrepancy="wasserstein")

@@ -356,10 +356,27 @@ def test_weight_two_is_the_row_twice(setting, loss):
     repeated = estimator(setting, loss, **given).fit(X[again], y[again], **places(setting, place[again]))
     np.testing.assert_allclose(solutions(weighted), solutions(repeated), atol=1e-7)
     assert weighted.gap_.value == pytest.approx(repeated.gap_.value, rel=1e-6, abs=1e-9)
-    if setting != "InstanceWeighting":  # its weights are Gamma, not copies
-        theirs, ours = repeated.risk_bound().terms, weighted.risk_bound().terms
-        for name in theirs:
-            assert ours[name] == pytest.approx(theirs[name], rel=1e-6, nan_ok=True)
+
+
+@every_setting
+@every_loss
+def test_no_bound_gets_better_by_weights(setting, loss):
+    """Copies are no new rows: a factor on the weights changes no bound, and unequal ones do not make it smaller."""
+    rng = np.random.default_rng(8)
+    X, y, place = draw(rng, loss)
+    given = random_parameters(rng, setting, 3, 3)
+
+    def bound(weight, form="sharp"):
+        model = estimator(setting, loss, **given).fit(X, y, **places(setting, place), sample_weight=weight)
+        return model.risk_bound(form=form, R=100.0, **({"Y": 100.0} if loss in ("squared", "absolute") else {}))
+
+    plain, scaled = bound(None), bound(np.full(len(y), 1e6))
+    for name in plain.terms:
+        assert scaled.terms[name] == pytest.approx(plain.terms[name], rel=1e-6, nan_ok=True)
+    unequal = bound(rng.exponential(size=len(y)))
+    if setting != "InstanceWeighting":
+        assert unequal.terms["stability"] > plain.terms["stability"]
+        assert unequal.terms["concentration"] > plain.terms["concentration"]
 
 
 # Learnt relations and covariances.

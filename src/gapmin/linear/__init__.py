@@ -4,7 +4,6 @@ One file for each setting of Sec. 4 holds its objective, its performance gap, it
 """
 
 from gapmin.linear._logistic import WeightedLogisticRegression
-from gapmin.linear._losses import Power
 from gapmin.linear.discrepancy import (
     Discrepancy,
     class_wasserstein,
@@ -33,7 +32,6 @@ __all__ = [
     "InstanceWeightingRegressor",
     "ParameterSharingClassifier",
     "ParameterSharingRegressor",
-    "Power",
     "TaskCovarianceClassifier",
     "TaskCovarianceRegressor",
     "TaskWeightingClassifier",

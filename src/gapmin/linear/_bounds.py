@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from numbers import Real
 from typing import Any, Literal
 
 import numpy as np
@@ -45,8 +46,8 @@ class Constants:
 
 def check_delta(delta: float, form: str) -> None:
     """Raise where a bound is asked for that there is none of."""
-    if not 0 < delta < 1:
-        raise ValueError(f"delta is {delta}: give a probability between 0 and 1")
+    if not (isinstance(delta, Real) and 0 < delta < 1):
+        raise ValueError(f"delta is {delta!r}: give a probability between 0 and 1")
     if form not in ("printed", "sharp"):
         raise ValueError(f"form is {form!r}: use 'printed' or 'sharp'")
 
@@ -56,6 +57,7 @@ def find_constants(
     *,
     measured_R: float,
     measured_Y: float,
+    measured_rho: float,
     norm: float,
     gap_norm_bound: float,
     lam: float,
@@ -82,15 +84,22 @@ def find_constants(
     Y = measured_Y if Y is None else float(Y)
     if regression:
         assumptions.append(f"|y| <= Y = {Y:.4g} for every row" + ("" if given_Y is not None else " (measured here)"))
+    every = float(default_radius(R, Y))
     if radius is None:
-        radius = float(default_radius(R, Y))
+        radius = every
     elif not radius >= norm * (1 - 1e-12):
         raise ValueError(f"radius is {radius}, below the norm {norm:.6g} of the solution: give a larger one")
-    assumptions.append(f"H is the ball of radius {radius:.4g}, which every minimiser obeys")
+    if radius < every:
+        assumptions.append(f"no minimiser is longer than {radius:.4g}; for every sample only {every:.4g} is known")
+    else:
+        assumptions.append(f"H is the ball of radius {radius:.4g}, which every minimiser obeys")
     if rho is None:
         rho = loss.lipschitz(R * radius, Y)
-    elif not rho > 0:
-        raise ValueError(f"rho is {rho}: give a positive Lipschitz constant of the loss")
+    elif not rho >= measured_rho * (1 - 1e-12):
+        raise ValueError(
+            f"rho is {rho}, below the slope {measured_rho:.6g} of a training row's loss: give a true bound"
+        )
+    assumptions.append("the rows are independent draws from their domains")
     return Constants(
         R=R,
         Y=Y,
@@ -148,6 +157,10 @@ def distance(
         discrepancy = discrepancy[name]
     if discrepancy is None:
         return float("nan"), ("the discrepancy between the domains is unknown and left out of the total",)
+    if not isinstance(discrepancy, str) and not hasattr(discrepancy, "__float__"):
+        raise ValueError(
+            f"discrepancy is {discrepancy!r}: give a number, a mapping by name, 'estimate', 'wasserstein' or None"
+        )
     if isinstance(discrepancy, str):
         if discrepancy not in ("estimate", "wasserstein"):
             raise ValueError(

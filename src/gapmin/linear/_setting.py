@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABCMeta, abstractmethod
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from numbers import Real
 from typing import Any, ClassVar, Self
 
@@ -32,12 +32,19 @@ class Facts:
 
     R: float
     Y: float
+    slope: float
+    """The steepest loss of a training row at the solution."""
 
 
 def row_norm(X: Any) -> float:
     """Return R: the largest norm of a row."""
     squares = X.multiply(X).sum(axis=1) if sp.issparse(X) else np.einsum("ij,ij->i", X, X)
     return float(np.sqrt(np.max(squares))) if X.shape[0] else 0.0
+
+
+def effective_size(weight: Array) -> float:
+    """Return how many rows of equal weight average as well as these: their number, or less."""
+    return float(weight.sum() ** 2 / (weight @ weight))
 
 
 def with_constant(X: Any) -> Any:
@@ -67,23 +74,22 @@ class LinearSetting(BaseEstimator, metaclass=ABCMeta):
     def _loss(self) -> Loss:
         return LOSSES[self.loss]
 
-    def _represent(self, X: Any, *, fit: bool) -> Any:
-        """Return Phi(X); the identity but for the settings that have a Phi."""
-        return X
+    def _read(self, X: Any, *, reset: bool) -> Any:
+        """Return X as numbers: Phi(X) in the settings that have a Phi."""
+        return validate_data(self, X, accept_sparse="csr", dtype=np.float64, reset=reset)
 
     def _check_rows(
         self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None
     ) -> tuple[Any, Array, NDArray[np.float64]]:
         """Validate; return features with the constant one, labels as numbers, weights."""
         self._validate_params()
-        X, y = validate_data(self, X, y, accept_sparse="csr", dtype=np.float64, y_numeric=self._numeric_labels)
+        X, y = self._read_both(X, y)
         weight = check_sample_weight(sample_weight, X.shape[0])
         labels = self._code(np.asarray(y), weight)
-        return self._features(X, fit=True), labels, weight
+        return (with_constant(X) if self.fit_intercept else X), labels, weight
 
-    def _features(self, X: Any, *, fit: bool = False) -> Any:
-        X = self._represent(X, fit=fit)
-        return with_constant(X) if self.fit_intercept else X
+    def _read_both(self, X: Any, y: Any) -> tuple[Any, Any]:
+        return validate_data(self, X, y, accept_sparse="csr", dtype=np.float64, y_numeric=self._numeric_labels)
 
     _numeric_labels: ClassVar[bool]
 
@@ -91,20 +97,28 @@ class LinearSetting(BaseEstimator, metaclass=ABCMeta):
     def _code(self, y: NDArray[Any], weight: Array) -> Array:
         """Return the labels as numbers: -1 and 1 for classes."""
 
-    def _remember(self, H: Array, X: Any, y: Array) -> None:
-        """Set the coefficients, a row of H for each of them, and what a bound needs of the rows."""
+    def _remember(self, H: Array, tasks: list[Rows]) -> None:
+        """Set the coefficients, a row of H for each of the tasks, and what a bound needs of the rows."""
+        self._facts = Facts(
+            max(row_norm(rows.X) for rows in tasks),
+            max(float(np.abs(rows.y).max()) for rows in tasks),
+            max(
+                float(np.abs(self._loss.gradient(rows.score(h), rows.y)).max())
+                for rows, h in zip(tasks, H, strict=True)
+            ),
+        )
         d = H.shape[1] - self.fit_intercept
         self.coef_ = H[:, :d].copy()
         self.intercept_ = H[:, d].copy() if self.fit_intercept else np.zeros(len(H))
-        self._facts = Facts(row_norm(X), float(np.abs(y).max()))
 
     def _norm(self, row: int = 0) -> float:
         return float(np.sqrt(self.coef_[row] @ self.coef_[row] + self.intercept_[row] ** 2))
 
-    def _loss_bound(self, norm_bound: Any, facts: Facts) -> Any:
-        """Corollary 1: the largest loss of a row of norm R under a hypothesis no longer than `norm_bound`."""
-        bounds = [self._loss.at_most(facts.R * norm, facts.Y) for norm in np.atleast_1d(norm_bound)]
-        return np.array(bounds) if np.ndim(norm_bound) else bounds[0]
+    def _with_corollary(self, gap: PerformanceGap) -> PerformanceGap:
+        """Corollary 1: the largest loss of a row of norm R under a hypothesis no longer than the lemma says."""
+        R, Y = self._facts.R, self._facts.Y
+        bounds = [self._loss.at_most(R * norm, Y) for norm in np.atleast_1d(gap.norm_bound)]
+        return replace(gap, loss_bound=np.array(bounds) if np.ndim(gap.norm_bound) else bounds[0], R=R, Y=Y)
 
     def _constants(
         self,
@@ -122,6 +136,7 @@ class LinearSetting(BaseEstimator, metaclass=ABCMeta):
             self._loss,
             measured_R=self._facts.R,
             measured_Y=self._facts.Y,
+            measured_rho=self._facts.slope,
             norm=norm,
             gap_norm_bound=norm_bound,
             lam=lam,
@@ -140,8 +155,7 @@ class LinearSetting(BaseEstimator, metaclass=ABCMeta):
     def _scores(self, X: Any) -> Array:
         """Return the score of each row under each row of `coef_`."""
         check_is_fitted(self)
-        X = validate_data(self, X, accept_sparse="csr", dtype=np.float64, reset=False)
-        return np.asarray(self._represent(X, fit=False) @ self.coef_.T) + self.intercept_
+        return np.asarray(self._read(X, reset=False) @ self.coef_.T) + self.intercept_
 
     def __getstate__(self) -> dict[str, Any]:
         # The training rows serve discrepancies while the estimator lives; a saved model does not carry them.
@@ -279,24 +293,26 @@ class MultitaskSetting(LinearSetting):
             rows = np.flatnonzero((task == each) & used)
             if not rows.size:
                 raise ValueError(
-                    f"every row of task {each!r} has sample_weight 0: leave the task out, or weigh its rows"
+                    f"every row of task {_plain(each)!r} has sample_weight 0: leave the task out, or weigh its rows"
                 )
             if isinstance(self, ClassifierMixin) and np.unique(labels[rows]).size < 2:
                 only = self.classes_[int(labels[rows[0]] > 0)]
                 raise ValueError(
-                    f"task {each!r} has one class ({only}) among its {rows.size} rows: add rows of the other class to "
-                    "the task, or leave it out"
+                    f"task {_plain(each)!r} has one class ({only}) among its {rows.size} rows: add rows of the other "
+                    "class to the task, or leave it out"
                 )
             tasks.append(Rows(features[rows], labels[rows], weight[rows] / weight[rows].sum()))
-        self._sizes = np.array([float(weight[(task == each) & used].sum()) for each in self.tasks_])
+        self._sizes = np.array([effective_size(rows.weight) for rows in tasks])
+        self._heaviest = np.array([float(rows.weight.max()) for rows in tasks])
+        self._n_rows = float(sum(rows.y.size for rows in tasks))
         X_all = (
             sp.vstack([t.X for t in tasks], format="csr") if sp.issparse(features) else np.vstack([t.X for t in tasks])
         )
         y_all = np.concatenate([t.y for t in tasks])
-        self._facts = Facts(row_norm(X_all), float(np.abs(y_all).max()))
         self._training = dict(zip(self.tasks_.tolist(), tasks, strict=True))
         H = self._solve(tasks, X_all, y_all)
-        self._remember(H, X_all, y_all)
+        self._remember(H, tasks)
+        self.gap_ = self._with_corollary(self.gap_)
         self._empirical = np.array([rows.loss(self._loss, h) for rows, h in zip(tasks, H, strict=True)])
         return self
 
@@ -338,7 +354,7 @@ class MultitaskSetting(LinearSetting):
         if (at < 0).any():
             row = int(np.argmin(at))
             raise ValueError(
-                f"sample_task has the unknown task {task[row]!r} at row {row}: "
+                f"sample_task has the unknown task {_plain(task[row])!r} at row {row}: "
                 f"this model was fitted on {self.tasks_.tolist()}"
             )
         return at
@@ -406,6 +422,11 @@ class MultitaskRegressorMixin(ByTask, Numbers):
     """Numbers for the multitask settings."""
 
 
+def _plain(task: Any) -> Any:
+    """Return a label without numpy's name around it."""
+    return task.item() if hasattr(task, "item") else task
+
+
 def check_tasks(sample_task: ArrayLike | None, n_rows: int) -> NDArray[Any]:
     """Return one task label a row; one task for None.
 
@@ -423,6 +444,10 @@ def check_tasks(sample_task: ArrayLike | None, n_rows: int) -> NDArray[Any]:
         raise ValueError(f"sample_task has {task.ndim} dimensions: give one task for each row")
     if _num_samples(task) != n_rows:
         raise ValueError(f"sample_task has {task.size} entries for {n_rows} rows: give one task for each row")
-    if task.dtype.kind == "f" and np.isnan(task).any():
-        raise ValueError(f"sample_task has NaN at row {int(np.argmax(np.isnan(task)))}: name the task of every row")
+    missing = np.array([each is None or each != each for each in task.tolist()], dtype=bool)
+    if missing.any():
+        row = int(np.argmax(missing))
+        raise ValueError(f"sample_task has {task[row]} at row {row}: name the task of every row")
+    if task.dtype.kind == "O" and len({isinstance(each, str) for each in task.tolist()}) > 1:
+        raise ValueError("sample_task has both text and other values: name the tasks in one way")
     return task

@@ -5,16 +5,15 @@ from __future__ import annotations
 from typing import Any, ClassVar, Self
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import ArrayLike
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
+from sklearn.utils import check_array
 from sklearn.utils._param_validation import HasMethods
-from sklearn.utils.validation import check_is_fitted
+from sklearn.utils.validation import _check_y, check_consistent_length, check_is_fitted, validate_data
 
-from gapmin._validation import check_sample_weight
 from gapmin.linear._bounds import Constants, Form, uniform_terms
-from gapmin.linear._setting import Numbers, TransferClassifierMixin
+from gapmin.linear._setting import Numbers, TransferClassifierMixin, effective_size
 from gapmin.linear.instance_weighting import InstanceWeighting
 
 BORROWED = "Phi was chosen without looking at this sample"
@@ -27,17 +26,33 @@ class Representation:
     transformer: Any
     transformer_: Any
 
-    def _represent(self, X: Any, *, fit: bool) -> Any:
+    def _read(self, X: Any, *, reset: bool) -> Any:
         if self.transformer is None:
-            return X
-        if fit:
-            try:
-                check_is_fitted(self.transformer)
-                self.transformer_, self._phi_learnt = self.transformer, False
-            except NotFittedError:
-                self.transformer_, self._phi_learnt = clone(self.transformer).fit(X), True
-        Z = self.transformer_.transform(X)
-        return Z.tocsr() if sp.issparse(Z) else np.asarray(Z, dtype=np.float64)
+            return super()._read(X, reset=reset)  # type: ignore[misc]
+        validate_data(self, X, skip_check_array=True, reset=reset)
+        return self._checked(self.transformer_.transform(X))
+
+    def _read_both(self, X: Any, y: Any) -> tuple[Any, Any]:
+        self.__dict__.pop("transformer_", None)
+        self._phi_learnt = False
+        if self.transformer is None:
+            return super()._read_both(X, y)  # type: ignore[misc]
+        validate_data(self, X, skip_check_array=True)
+        y = _check_y(y, y_numeric=self._numeric_labels, estimator=self)  # type: ignore[attr-defined]
+        check_consistent_length(X, y)
+        try:
+            check_is_fitted(self.transformer)
+            self.transformer_ = self.transformer
+        except (NotFittedError, TypeError, AttributeError):  # the last two where it is no estimator of scikit-learn's
+            self.transformer_, self._phi_learnt = clone(self.transformer, safe=False).fit(X, y), True
+        return self._checked(self.transformer_.transform(X)), y
+
+    def _checked(self, Z: Any) -> Any:
+        """Return Phi(x) as numbers, or say what is wrong with it."""
+        try:
+            return check_array(Z, accept_sparse="csr", dtype=np.float64)
+        except ValueError as error:
+            raise ValueError(f"what {type(self.transformer).__name__} made of X cannot be used: {error}") from error
 
 
 class FeatureTransfer(Representation, InstanceWeighting):
@@ -75,7 +90,7 @@ class FeatureTransfer(Representation, InstanceWeighting):
         self
         """
         super().fit(X, y, sample_domain=sample_domain, sample_weight=sample_weight)
-        self._n_rows = float(np.sum(check_sample_weight(sample_weight, self.sample_weight_.size)))
+        self._n_rows = effective_size(self.sample_weight_)
         return self
 
     def _stability(self, c: Constants, delta: float, form: Form) -> dict[str, float]:
@@ -83,7 +98,7 @@ class FeatureTransfer(Representation, InstanceWeighting):
         return uniform_terms(c.change / self._n_rows, c.B, self._n_rows, delta)
 
     def _chosen_before(self) -> str:
-        return LEARNT if getattr(self, "_phi_learnt", False) else BORROWED
+        return LEARNT if self._phi_learnt else BORROWED
 
 
 class FeatureTransferClassifier(TransferClassifierMixin, FeatureTransfer):

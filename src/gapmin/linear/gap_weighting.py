@@ -57,6 +57,7 @@ class GapWeighting(InstanceWeighting):
     objective_history_: Array
     lam2_: float
     group_weight_: dict[Any, float]
+    n_iter_: int
 
     def fit(
         self,
@@ -98,6 +99,7 @@ class GapWeighting(InstanceWeighting):
             theta = self._minimise(rows, labels, domain, multiplicity, groups)
         else:
             theta, self.objective_history_, self.lam2_ = groups.count / groups.count.sum(), np.empty(0), 0.0
+        self.n_iter_ = max(1, self.objective_history_.size - 1)
         gamma = groups.gamma(theta)
         self._fit_weighted(rows, labels, domain, gamma)
         self.group_weight_ = dict(zip(names, theta.tolist(), strict=True)) if self.level == "group" else {}
@@ -235,6 +237,10 @@ class GapWeightingClassifier(TransferClassifierMixin, GapWeighting):
         Its sum over each group, for level="group".
     objective_history_ : ndarray
         The objective by step, from the best start; it never rises.
+    n_iter_ : int
+        How many steps these are.
+    lam2_ : float
+        The weight of ||Gamma||^2.
     gap_ : PerformanceGap
         In sample, under the final weights, with the parts "source" and "target".
     classes_ : ndarray of shape (2,)
@@ -342,6 +348,10 @@ class GapWeightingRegressor(Numbers, GapWeighting):
         Its sum over each group, for level="group".
     objective_history_ : ndarray
         The objective by step, from the best start; it never rises.
+    n_iter_ : int
+        How many steps these are.
+    lam2_ : float
+        The weight of ||Gamma||^2.
     gap_ : PerformanceGap
         In sample, under the final weights, with the parts "source" and "target".
 

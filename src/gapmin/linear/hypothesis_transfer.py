@@ -18,7 +18,7 @@ from gapmin.linear._bounds import Form, check_delta, uniform_terms
 from gapmin.linear._exact import solve, solve_plain
 from gapmin.linear._losses import Array, Loss
 from gapmin.linear._problem import Problem, Rows
-from gapmin.linear._setting import LinearSetting, Numbers, TransferClassifierMixin, TransferSetting
+from gapmin.linear._setting import LinearSetting, Numbers, TransferClassifierMixin, TransferSetting, effective_size
 from gapmin.linear._simplex import minimise_on_simplex
 
 
@@ -101,11 +101,11 @@ class HypothesisTransfer(TransferSetting):
         self.hypotheses_ = self._read_hypotheses(features.shape[1])
         self.xi_ = self._mix(rows)
         self.centre_ = self.xi_ @ self.hypotheses_
-        self._n_rows = float(weight[kept].sum())
+        self._n_rows = effective_size(rows.weight)
         H = solve(Problem([rows], self._loss, self.lam, self.centre_[None])).H
-        self._remember(H, rows.X, rows.y)
+        self._remember(H, [rows])
         self._empirical = rows.loss(self._loss, H[0])
-        self.gap_ = self._gap(rows)
+        self.gap_ = self._with_corollary(self._gap(rows))
         return self
 
     def _gap(self, rows: Rows) -> PerformanceGap:
@@ -129,7 +129,7 @@ class HypothesisTransfer(TransferSetting):
             minimisers={"target": plain.h, "mixture": self.centre_},
             norm_bound=norm_bound,
             sharp_norm_bound=min(sharp, norm_bound),
-            loss_bound=self._loss_bound(norm_bound, self._facts),
+            loss_bound=float("nan"),
             attained=plain.attained,
         )
 

@@ -126,16 +126,17 @@ class InstanceWeighting(TransferSetting):
     def _fit_weighted(self, X: Any, y: Array, domain: NDArray[np.int64], gamma: Array) -> None:
         in_target = domain < 0
         h = solve(Problem([Rows(X, y, gamma)], self._loss, self.lam)).H
-        self._remember(h, X, y)
+        self._remember(h, [Rows(X, y, gamma)])
         sides = [
             Side(Rows(X[part], y[part], gamma[part]), self._loss, self.eta * self.lam)
             for part in (np.flatnonzero(~in_target), np.flatnonzero(in_target))
         ]
-        gap = two_domain_gap(sides[0], sides[1], self.lam, self.eta)
-        self.gap_ = PerformanceGap(**{**vars(gap), "loss_bound": self._loss_bound(gap.norm_bound, self._facts)})
+        self.gap_ = self._with_corollary(two_domain_gap(sides[0], sides[1], self.lam, self.eta))
         numbers = [int(k) for k in np.unique(domain)]
-        self._training = {k: Rows(X[domain == k], y[domain == k], gamma[domain == k]) for k in numbers if k > 0}
-        self._training[-1] = sides[1].rows
+        self._training = {}
+        for k, part in [(-1, in_target), *((k, domain == k) for k in numbers if k > 0)]:
+            weight = gamma[part] if gamma[part].any() else np.ones(part.sum())
+            self._training[k] = Rows(X[part], y[part], weight)
         self.domain_weight_ = {k: float(gamma[domain == k].sum()) for k in numbers}
         self._gamma = gamma
         self._empirical = float(gamma @ self._loss.value(np.asarray(X @ h[0]), y))
@@ -207,7 +208,7 @@ class InstanceWeighting(TransferSetting):
     def _stability(self, c: Constants, delta: float, form: Form) -> dict[str, float]:
         """Theorem 1: the terms that come from stability."""
         largest, squares = float(self._gamma.max()), float(self._gamma @ self._gamma)
-        return weighted_terms(c, largest, squares, float(self._gamma.size), delta, form)
+        return weighted_terms(c, largest, squares, float(np.count_nonzero(self._gamma)), delta, form)
 
     def _chosen_before(self) -> str:
         return "the weights were chosen without looking at this sample"

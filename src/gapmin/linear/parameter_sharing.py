@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted
 
-from gapmin.gap import PerformanceGap, RiskBound
+from gapmin.gap import RiskBound
 from gapmin.linear._bounds import Form, check_delta, uniform_terms
 from gapmin.linear._losses import Array
 from gapmin.linear._problem import Rows
@@ -53,8 +53,7 @@ class ParameterSharing(MultitaskSetting):
         w0 = self.lam / (self.lam0 + self.lam) * H.mean(axis=0)  # the best one for these h_k = w_0 + w_k
         self.shared_coef_, self.shared_intercept_ = (w0[:-1], float(w0[-1])) if self.fit_intercept else (w0, 0.0)
         single = self.lam0 * self.lam / (self.lam0 + self.lam)
-        gap = single_and_pooled_gap(self.tasks_.tolist(), tasks, X, y, self._loss, single, self.lam0)
-        self.gap_ = PerformanceGap(**{**vars(gap), "loss_bound": self._loss_bound(gap.norm_bound, self._facts)})
+        self.gap_ = single_and_pooled_gap(self.tasks_.tolist(), tasks, X, y, self._loss, single, self.lam0)
         return H
 
     def risk_bound(

@@ -53,10 +53,11 @@ def single_and_pooled_gap(
     return PerformanceGap(
         value=value,
         parts=parts,
-        minimisers={**dict(zip(names, own, strict=True)), "pooled": all_one},
+        minimisers=dict(zip(names, own, strict=True)),
         norm_bound=norm_bound,
         sharp_norm_bound=norm_bound,
         loss_bound=np.full(K, np.nan),
+        pooled=all_one,
     )
 
 
@@ -115,7 +116,7 @@ class TaskCovariance(MultitaskSetting):
             self.omega_, self.objective_history_ = self._given(K), np.empty(0)
             H = fit_coupled(tasks, self._loss, np.linalg.inv(self.omega_))
         precision = np.linalg.inv(self.omega_)
-        gap = single_and_pooled_gap(
+        self.gap_ = single_and_pooled_gap(
             self.tasks_.tolist(),
             tasks,
             X,
@@ -124,7 +125,6 @@ class TaskCovariance(MultitaskSetting):
             float(K / np.linalg.eigvalsh(self.omega_)[-1]),
             float(precision.sum()),
         )
-        self.gap_ = PerformanceGap(**{**vars(gap), "loss_bound": self._loss_bound(gap.norm_bound, self._facts)})
         return H
 
     def _alternate(self, tasks: list[Rows]) -> Array:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from numbers import Real
 from typing import Any, ClassVar
 
@@ -77,7 +78,7 @@ class TaskWeighting(Representation, MultitaskSetting):
             minimisers={name: side.h for name, side in zip(names, sides, strict=True)},
             norm_bound=norm_bound,
             sharp_norm_bound=norm_bound,
-            loss_bound=self._loss_bound(norm_bound, self._facts),
+            loss_bound=np.full(len(tasks), np.nan),
             attained=all(side.attained for side in sides),
         )
         weighted = np.array([[rows.loss(self._loss, h) for rows in tasks] for h in H])
@@ -152,6 +153,8 @@ class TaskWeighting(Representation, MultitaskSetting):
         """
         check_is_fitted(self)
         check_delta(delta, form)
+        if task is None and isinstance(discrepancy, Mapping) and len(self.tasks_) > 1:
+            raise ValueError("discrepancy by name says how far the other tasks are from one: say which with task=…")
         given = {"form": form, "discrepancy": discrepancy, "R": R, "Y": Y, "rho": rho, "radius": radius}
         return self._over_tasks(self._bound_of_task, task, delta, given)
 
@@ -169,20 +172,20 @@ class TaskWeighting(Representation, MultitaskSetting):
                 value, why = distance(discrepancy, other, rows.get(names[j]), rows.get(other), self.loss, c)
                 apart += float(self.relation_[j, k]) * value
                 said += [each for each in why if each not in said]
-        per_row = self.relation_[j] / self._sizes
-        largest, squares = float(per_row.max()), float(per_row @ self.relation_[j])
-        stable = weighted_terms(c, largest, squares, float(self._sizes.sum()), delta, form)
+        largest = float((self.relation_[j] * self._heaviest).max())
+        squares = float(self.relation_[j] ** 2 @ (1 / self._sizes))
+        stable = weighted_terms(c, largest, squares, self._n_rows, delta, form)
         learnt = (
             "; here they were learnt from it" if isinstance(self.relation, str) and self.relation == "learn" else ""
         )
         said.append(f"the relations were chosen without looking at this sample{learnt}")
-        if getattr(self, "_phi_learnt", False):
+        if self._phi_learnt:
             said.append(LEARNT)
         return RiskBound(
             terms={"empirical": float(self._weighted_loss[j]), "discrepancy": apart, **stable},
             delta=delta,
             assumptions=tuple(said),
-            constants=c.as_dict(beta=largest * c.change, n_rows=float(self._sizes.sum()), n_tasks=float(len(names))),
+            constants=c.as_dict(beta=largest * c.change, n_rows=self._n_rows, n_tasks=float(len(names))),
         )
 
 
