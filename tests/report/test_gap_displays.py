@@ -281,3 +281,16 @@ def test_other_estimators_are_told_what_to_give(transfer, ax):
 def test_what_is_not_fitted_is_refused(display, ax):
     with pytest.raises(NotFittedError):
         display.from_estimator(TaskWeightingClassifier(), ax=ax)
+
+
+def test_what_cannot_be_drawn():
+    rng = np.random.default_rng(0)
+    X, domain = rng.normal(size=(60, 2)), np.repeat([-1, 1], 30)
+    y = X[:, 0] > 0
+    model = InstanceWeightingClassifier().fit(X, y, sample_domain=domain)
+    with pytest.raises(ValueError, match="only a finite one can be drawn"):
+        RiskBoundDisplay.from_estimator(model, discrepancy=np.inf)
+    with pytest.raises(ValueError, match="has one form: use form='printed'"):
+        RiskBoundDisplay.from_estimator(GapBoostClassifier(n_estimators=2).fit(X, y, sample_domain=domain), form="both")
+    with pytest.raises(ValueError, match="not a PerformanceGap: give the model's gap_"):
+        GapDisplay.from_gaps({"a": model})

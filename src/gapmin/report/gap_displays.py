@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from inspect import signature
 from typing import Any, Literal, Self
 
 import numpy as np
@@ -81,6 +82,9 @@ class GapDisplay(_Display):
         gaps : mapping of name to PerformanceGap
         ax : matplotlib's Axes, optional
         """
+        for name, gap in gaps.items():
+            if not hasattr(gap, "parts"):
+                raise ValueError(f"{name!r} is {type(gap).__name__}, not a PerformanceGap: give the model's gap_")
         return cls(parts={name: gap.parts for name, gap in gaps.items()}).plot(ax)
 
     def plot(self, ax: Any = None) -> Self:
@@ -165,6 +169,8 @@ class RiskBoundDisplay(_Display):
             )
         if form not in ("printed", "sharp", "both"):
             raise ValueError(f"form is {form!r}: use 'printed', 'sharp' or 'both'")
+        if form != "printed" and "form" not in signature(estimator.risk_bound).parameters:
+            raise ValueError(f"the bound of {type(estimator).__name__} has one form: use form='printed'")
         bounds = {}
         for each in ("printed", "sharp") if form == "both" else (form,):
             which = {} if each == "printed" else {"form": each}  # Proposition 1 has the printed form alone
@@ -174,6 +180,9 @@ class RiskBoundDisplay(_Display):
     def plot(self, ax: Any = None) -> Self:
         """Draw on `ax`, or on a new figure."""
         terms = list(dict.fromkeys(term for bound in self.bounds.values() for term in bound.terms))
+        for name, bound in self.bounds.items():
+            if not np.isfinite(bound.total):
+                raise ValueError(f"the {name} bound is {bound.total}: only a finite one can be drawn")
         colors = dict(zip(terms, (PALETTE[k % len(PALETTE)] for k in range(len(terms))), strict=True))
         height = 1.0 + 0.45 * len(self.bounds) + 0.2 * len(terms)
         ax = self._axes(ax, (WIDTH, height), grid="x")
