@@ -396,7 +396,7 @@ def test_the_other_bounds_hold_as_often_as_they_say(setting):
     rng, lam, p, n = np.random.default_rng(3), 0.2, 0.2, 25
     most = distance_of_flipped(p, np.sqrt(np.log(2) / lam))
     held = []
-    for _ in range(100):
+    for _ in range(200):
         (X_t, y_t), (X_s, y_s) = sample(rng, n), sample(rng, n, p)
         X, y, place = np.vstack([X_t, X_s]), np.append(y_t, y_s), np.repeat([0, 1], n)
         given = {"lam": lam}
