@@ -24,11 +24,11 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from gapmin.linear import GapWeightingClassifier, WeightedLogisticRegression
+from gapmin.linear._coupled import single_and_pooled_gap
 from gapmin.linear._exact import solve_plain
 from gapmin.linear._losses import LOSSES
 from gapmin.linear._problem import Rows
 from gapmin.linear.instance_weighting import Side, two_domain_gap
-from gapmin.linear.task_covariance import single_and_pooled_gap
 
 LAM, ETA, TASKS = 0.01, 0.25, 5
 

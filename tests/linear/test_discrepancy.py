@@ -12,14 +12,11 @@ from hypothesis import strategies as st
 from scipy.optimize import linprog
 from scipy.stats import wasserstein_distance
 
-from gapmin.linear import WeightedLogisticRegression
+from gapmin.linear import WeightedLogisticRegression, class_wasserstein, class_wasserstein_matrix, proposition_2
 from gapmin.linear._ball import _largest_on_ball, _starts
 from gapmin.linear._losses import LOSSES
 from gapmin.linear.discrepancy import (
-    class_wasserstein,
-    class_wasserstein_matrix,
     marginal_discrepancy,
-    proposition_2,
     y_discrepancy,
 )
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-import scipy.sparse as sp
 from sklearn.utils.validation import check_is_fitted
 
 from gapmin.boosting._rows import Rows
 from gapmin.gap import RiskBound
 from gapmin.linear import WeightedLogisticRegression
+from gapmin.linear._matrix import squared_norms
 
 if TYPE_CHECKING:
     from gapmin.boosting.gapboost import GapBoostClassifier
@@ -44,8 +44,7 @@ def measure_for_bound(booster: GapBoostClassifier, rows: Rows, largest: list[flo
     alpha = booster.estimator_weights_ / booster.estimator_weights_.sum()
     coef = np.array([h.coef_[0] for h in booster.estimators_], dtype=np.float64)
     intercept = np.array([h.intercept_[0] for h in booster.estimators_], dtype=np.float64)
-    squares = X.multiply(X).sum(axis=1) if sp.issparse(X) else np.einsum("ij,ij->i", X, X)
-    R = float(np.sqrt(np.max(squares) + booster.estimators_[0].fit_intercept))
+    R = float(np.sqrt(squared_norms(X).max() + booster.estimators_[0].fit_intercept))
     margin = (2 * codes - 1) * (np.asarray(X @ (alpha @ coef)) + alpha @ intercept)
     loss = np.logaddexp(0, -margin)
     norms = np.sqrt((coef**2).sum(axis=1) + intercept**2)

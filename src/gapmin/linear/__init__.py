@@ -4,14 +4,7 @@ One file for each setting of Sec. 4 holds its objective, its performance gap, it
 """
 
 from gapmin.linear._logistic import WeightedLogisticRegression
-from gapmin.linear.discrepancy import (
-    Discrepancy,
-    class_wasserstein,
-    class_wasserstein_matrix,
-    marginal_discrepancy,
-    proposition_2,
-    y_discrepancy,
-)
+from gapmin.linear.discrepancy import Discrepancy, marginal_discrepancy, y_discrepancy
 from gapmin.linear.feature_transfer import FeatureTransferClassifier, FeatureTransferRegressor
 from gapmin.linear.gap_weighting import GapWeightingClassifier, GapWeightingRegressor
 from gapmin.linear.hypothesis_transfer import HypothesisTransferClassifier, HypothesisTransferRegressor
@@ -19,6 +12,7 @@ from gapmin.linear.instance_weighting import InstanceWeightingClassifier, Instan
 from gapmin.linear.parameter_sharing import ParameterSharingClassifier, ParameterSharingRegressor
 from gapmin.linear.task_covariance import TaskCovarianceClassifier, TaskCovarianceRegressor
 from gapmin.linear.task_weighting import TaskWeightingClassifier, TaskWeightingRegressor
+from gapmin.linear.wasserstein import class_wasserstein, class_wasserstein_matrix, proposition_2
 
 __all__ = [
     "Discrepancy",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -12,6 +12,8 @@ from sklearn.utils import check_random_state
 
 from gapmin.linear._logistic import WeightedLogisticRegression
 from gapmin.linear._losses import LOSSES, Array, Loss, log_loss
+from gapmin.linear._matrix import squared_norms
+from gapmin.linear._problem import Rows
 
 _MARGIN = ("logistic", "hinge")
 _RANDOM_STARTS, _RACE, _LEADERS = 8, 30, 8
@@ -21,23 +23,15 @@ _WIDTHS = np.array([0.01, 3e-3, 1e-3, 1e-4, 1e-5])
 Objective = Callable[[Array], tuple[Array, Array]]
 
 
-class Sample(NamedTuple):
-    """The rows of one domain that have weight."""
-
-    X: Any
-    y: Array
-    weight: Array
-
-
 def search_ball(
-    loss: str, target: Sample, source: Sample, radius: float, max_iter: int, random_state: Any
+    loss: str, target: Rows, source: Rows, radius: float, max_iter: int, random_state: Any
 ) -> tuple[float, Array]:
     """Climb L_T - L_S and L_S - L_T from every start; return the best value found and its h."""
     function = LOSSES[loss]
     X, y, weight = _stack(target, source)
     difference = _objective(function, X, y, weight)
     # At a kink a subgradient may point nowhere useful, so a loss with kinks is climbed softened first.
-    largest = radius * float(np.sqrt(np.max(square(X))))
+    largest = radius * float(np.sqrt(np.max(squared_norms(X))))
     softened = [] if function.smooth else [_objective(function, X, y, weight, width) for width in largest * _WIDTHS]
     first, *others = [*softened, difference]
     starts = _starts(loss, X, y, weight, radius, max_iter, random_state)
@@ -127,7 +121,7 @@ def _ascend(
     return H
 
 
-def largest_squared(target: Sample, source: Sample, radius: float) -> tuple[float, Array]:
+def largest_squared(target: Rows, source: Rows, radius: float) -> tuple[float, Array]:
     """Return the exact maximum of |L_T - L_S| for the squared loss, and its h."""
     ends = _squared_ends(*_stack(target, source), radius)
     values = [_attained(LOSSES["squared"], target, source, h) for h in ends.T]
@@ -174,7 +168,7 @@ def _largest_on_ball(A: Array, b: Array, radius: float) -> Array:
     return V @ (h * (radius / np.linalg.norm(h)))
 
 
-def half_space(target: Sample, source: Sample) -> tuple[float, Array]:
+def half_space(target: Rows, source: Rows) -> tuple[float, Array]:
     """Return the largest |P_T(A) - P_S(A)| over half-spaces along a few logistic regressions, and its (w, b)."""
     X, _, weight = _stack(target, source)
     domain, best = np.where(weight > 0, 1, -1), (-1.0, np.zeros(X.shape[1] + 1))
@@ -193,13 +187,13 @@ def half_space(target: Sample, source: Sample) -> tuple[float, Array]:
     return min(best[0], 1.0), best[1]
 
 
-def _attained(loss: Loss, target: Sample, source: Sample, h: Array) -> float:
+def _attained(loss: Loss, target: Rows, source: Rows, h: Array) -> float:
     """Return |L_T(h) - L_S(h)|, each summed alone so that equal domains give 0."""
     risks = [float(each.weight @ loss.value(each.X @ h, each.y)) for each in (target, source)]
     return abs(risks[0] - risks[1])
 
 
-def _stack(target: Sample, source: Sample) -> tuple[Any, Array, Array]:
+def _stack(target: Rows, source: Rows) -> tuple[Any, Array, Array]:
     """Return the rows of both and the weights that make sums differences: positive target, negative source."""
     parts = target.X, source.X
     X = sp.vstack(parts, format="csr") if any(map(sp.issparse, parts)) else np.vstack(parts)
@@ -230,11 +224,6 @@ def _norm(H: Array) -> Array:
 def tiny(x: Any) -> Any:
     """Return `x` kept off 0, to divide by."""
     return np.maximum(x, 1e-200)
-
-
-def square(X: Any) -> Array:
-    """Return the squared norm of each row."""
-    return np.asarray(X.multiply(X).sum(axis=1)).ravel() if sp.issparse(X) else np.einsum("ij,ij->i", X, X)
 
 
 def scale_rows(X: Any, by: Array) -> Any:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from numbers import Real
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
@@ -44,6 +44,15 @@ class Constants:
         return {**{name: getattr(self, name) for name in names}, **more}
 
 
+class Given(NamedTuple):
+    """What the user knows of the constants; None is measured."""
+
+    R: float | None
+    Y: float | None
+    rho: float | None
+    radius: float | None
+
+
 def check_delta(delta: float, form: str) -> None:
     """Raise where a bound is asked for that there is none of."""
     if not (isinstance(delta, Real) and 0 < delta < 1):
@@ -54,6 +63,7 @@ def check_delta(delta: float, form: str) -> None:
 
 def find_constants(
     loss: Loss,
+    given: Given,
     *,
     measured_R: float,
     measured_Y: float,
@@ -62,20 +72,17 @@ def find_constants(
     gap_norm_bound: float,
     lam: float,
     default_radius: Any,
-    R: float | None,
-    Y: float | None,
-    rho: float | None,
-    radius: float | None,
     regression: bool,
 ) -> Constants:
     """Collect the constants of a theorem; what is not given is measured on the training rows, and said to be.
 
     `default_radius` makes the norm that every minimiser obeys from the largest loss at 0, R and Y.
     """
+    R, Y, rho, radius = given
     assumptions = []
-    for name, given, measured in (("R", R, measured_R), ("Y", Y, measured_Y)):
-        if given is not None and not given >= measured * (1 - 1e-12):
-            raise ValueError(f"{name} is {given}, below the {measured:.6g} of the training rows: give a true bound")
+    for name, value, measured in (("R", R, measured_R), ("Y", Y, measured_Y)):
+        if value is not None and not value >= measured * (1 - 1e-12):
+            raise ValueError(f"{name} is {value}, below the {measured:.6g} of the training rows: give a true bound")
     if R is None:
         assumptions.append(f"||x|| <= R = {measured_R:.4g} for every row, the constant feature counted (measured here)")
     else:

@@ -12,8 +12,9 @@ from scipy.linalg import lstsq, qr
 from scipy.linalg.lapack import dpocon, dpotrf, dpotrs
 from sklearn.exceptions import ConvergenceWarning
 
-from gapmin.linear._interior_point import dense, interior_point
+from gapmin.linear._interior_point import interior_point
 from gapmin.linear._losses import Array, Loss, Power
+from gapmin.linear._matrix import dense
 from gapmin.linear._problem import FACTOR_LIMIT, Problem, Rows, Solution
 from gapmin.linear._solver import Metric, minimise, weighted_gram
 

@@ -8,16 +8,15 @@ the solution is one linear system away. The duality gap then is round-off.
 from __future__ import annotations
 
 import warnings
-from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import NDArray
 from scipy.linalg import lstsq
 from scipy.linalg.lapack import dpotrf, dpotrs
 from sklearn.exceptions import ConvergenceWarning
 
 from gapmin.linear._losses import Array
+from gapmin.linear._matrix import dense
 from gapmin.linear._problem import Problem, Solution
 
 GAP_TOLERANCE = 1e-12
@@ -31,11 +30,6 @@ _MOST_ON_KINK = 2000
 _TINY = 1e-200
 _SIDES = np.array([[-1.0], [1.0]])
 """How `a` moves the room above and below it."""
-
-
-def dense(X: Any) -> Array:
-    """Return an array for an array or a sparse matrix."""
-    return X.toarray() if sp.issparse(X) else X
 
 
 class Dual:

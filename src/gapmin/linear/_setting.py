@@ -9,7 +9,6 @@ from numbers import Real
 from typing import Any, ClassVar, Self
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from sklearn.metrics import accuracy_score, r2_score
@@ -21,8 +20,9 @@ from sklearn.utils.validation import _num_samples, check_is_fitted, validate_dat
 from gapmin._validation import check_sample_weight
 from gapmin.domains import check_domains
 from gapmin.gap import PerformanceGap, RiskBound
-from gapmin.linear._bounds import Constants, find_constants
+from gapmin.linear._bounds import Constants, Given, find_constants
 from gapmin.linear._losses import LOSSES, Array, Loss
+from gapmin.linear._matrix import squared_norms, stack, with_constant
 from gapmin.linear._problem import Rows
 
 
@@ -38,19 +38,12 @@ class Facts:
 
 def row_norm(X: Any) -> float:
     """Return R: the largest norm of a row."""
-    squares = X.multiply(X).sum(axis=1) if sp.issparse(X) else np.einsum("ij,ij->i", X, X)
-    return float(np.sqrt(np.max(squares))) if X.shape[0] else 0.0
+    return float(np.sqrt(squared_norms(X).max())) if X.shape[0] else 0.0
 
 
 def effective_size(weight: Array) -> float:
     """Return how many rows of equal weight average as well as these: their number, or less."""
     return float(weight.sum() ** 2 / (weight @ weight))
-
-
-def with_constant(X: Any) -> Any:
-    """Append the constant feature whose coefficient is the intercept."""
-    ones = np.ones((X.shape[0], 1))
-    return sp.hstack([X, ones], format="csr") if sp.issparse(X) else np.hstack([X, ones])
 
 
 class LinearSetting(BaseEstimator, metaclass=ABCMeta):
@@ -120,20 +113,10 @@ class LinearSetting(BaseEstimator, metaclass=ABCMeta):
         bounds = [self._loss.at_most(R * norm, Y) for norm in np.atleast_1d(gap.norm_bound)]
         return replace(gap, loss_bound=np.array(bounds) if np.ndim(gap.norm_bound) else bounds[0], R=R, Y=Y)
 
-    def _constants(
-        self,
-        *,
-        default_radius: Any,
-        norm: float,
-        norm_bound: float,
-        lam: float,
-        R: float | None,
-        Y: float | None,
-        rho: float | None,
-        radius: float | None,
-    ) -> Constants:
+    def _constants(self, given: Given, *, default_radius: Any, norm: float, norm_bound: float, lam: float) -> Constants:
         return find_constants(
             self._loss,
+            given,
             measured_R=self._facts.R,
             measured_Y=self._facts.Y,
             measured_rho=self._facts.slope,
@@ -141,10 +124,6 @@ class LinearSetting(BaseEstimator, metaclass=ABCMeta):
             gap_norm_bound=norm_bound,
             lam=lam,
             default_radius=default_radius,
-            R=R,
-            Y=Y,
-            rho=rho,
-            radius=radius,
             regression=self._numeric_labels,
         )
 
@@ -305,9 +284,7 @@ class MultitaskSetting(LinearSetting):
         self._sizes = np.array([effective_size(rows.weight) for rows in tasks])
         self._heaviest = np.array([float(rows.weight.max()) for rows in tasks])
         self._n_rows = float(sum(rows.y.size for rows in tasks))
-        X_all = (
-            sp.vstack([t.X for t in tasks], format="csr") if sp.issparse(features) else np.vstack([t.X for t in tasks])
-        )
+        X_all = stack([rows.X for rows in tasks])
         y_all = np.concatenate([t.y for t in tasks])
         self._training = dict(zip(self.tasks_.tolist(), tasks, strict=True))
         H = self._solve(tasks, X_all, y_all)
@@ -322,14 +299,12 @@ class MultitaskSetting(LinearSetting):
             raise ValueError(f"task {task!r} is unknown: this model was fitted on {self.tasks_.tolist()}")
         return int(found[0])
 
-    def _over_tasks(
-        self, bound_of: Callable[..., RiskBound], task: Any, delta: float, given: dict[str, Any]
-    ) -> RiskBound:
+    def _over_tasks(self, bound_of: Callable[[int, float], RiskBound], task: Any, delta: float) -> RiskBound:
         """Return the bound of one task; for None that of the mean risk, each task's bound at delta / K."""
         if task is not None or len(self.tasks_) == 1:
-            return bound_of(self._index_of(self.tasks_[0] if task is None else task), delta, **given)
+            return bound_of(self._index_of(self.tasks_[0] if task is None else task), delta)
         K = len(self.tasks_)
-        bounds = [bound_of(j, delta / K, **given) for j in range(K)]
+        bounds = [bound_of(j, delta / K) for j in range(K)]
         said = list(dict.fromkeys(each for bound in bounds for each in bound.assumptions))
         return RiskBound(
             terms={name: float(np.mean([b.terms[name] for b in bounds])) for name in bounds[0].terms},

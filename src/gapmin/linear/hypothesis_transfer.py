@@ -14,7 +14,7 @@ from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from gapmin.gap import PerformanceGap, RiskBound
-from gapmin.linear._bounds import Form, check_delta, uniform_terms
+from gapmin.linear._bounds import Form, Given, check_delta, uniform_terms
 from gapmin.linear._exact import solve, solve_plain
 from gapmin.linear._losses import Array, Loss
 from gapmin.linear._problem import Problem, Rows
@@ -226,14 +226,11 @@ class HypothesisTransfer(TransferSetting):
         check_delta(delta, form)
         centre = float(np.linalg.norm(self.centre_))
         c = self._constants(
+            Given(R, Y, rho, radius),
             default_radius=lambda R, Y: centre + np.sqrt(self._loss.at_most(R * centre, Y) / self.lam),
             norm=self._norm(),
             norm_bound=self.gap_.sharp_norm_bound if form == "sharp" else self.gap_.norm_bound,
             lam=self.lam,
-            R=R,
-            Y=Y,
-            rho=rho,
-            radius=radius,
         )
         beta = c.change / self._n_rows
         learnt = "; here xi was learnt from it" if isinstance(self.xi, str) else ""

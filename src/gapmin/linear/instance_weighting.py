@@ -14,7 +14,7 @@ from sklearn.utils.validation import _num_samples, check_is_fitted
 
 from gapmin._validation import check_sample_weight
 from gapmin.gap import PerformanceGap, RiskBound
-from gapmin.linear._bounds import Constants, Form, check_delta, distance, weighted_terms
+from gapmin.linear._bounds import Constants, Form, Given, check_delta, distance, weighted_terms
 from gapmin.linear._exact import solve, solve_plain
 from gapmin.linear._losses import Array, Loss
 from gapmin.linear._problem import Problem, Rows
@@ -180,9 +180,12 @@ class InstanceWeighting(TransferSetting):
         check_delta(delta, form)
         gap_norm = self.gap_.sharp_norm_bound if form == "sharp" else self.gap_.norm_bound
         c = self._constants(
-            default_radius=self._ball(self.lam), norm=self._norm(), norm_bound=gap_norm, lam=self.lam,
-            R=R, Y=Y, rho=rho, radius=radius,
-        )  # fmt: skip
+            Given(R, Y, rho, radius),
+            default_radius=self._ball(self.lam),
+            norm=self._norm(),
+            norm_bound=gap_norm,
+            lam=self.lam,
+        )
         apart, said = 0.0, list(c.assumptions)
         for source, share in self.domain_weight_.items():
             if source > 0 and share > 0:

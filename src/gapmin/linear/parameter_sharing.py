@@ -7,19 +7,12 @@ from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.utils._param_validation import Interval
-from sklearn.utils.validation import check_is_fitted
 
-from gapmin.gap import RiskBound
-from gapmin.linear._bounds import Form, check_delta, uniform_terms
+from gapmin.linear._bounds import Form
+from gapmin.linear._coupled import CoupledTasks, Stability, fit_coupled, single_and_pooled_gap
 from gapmin.linear._losses import Array
 from gapmin.linear._problem import Rows
-from gapmin.linear._setting import (
-    LinearSetting,
-    MultitaskClassifierMixin,
-    MultitaskRegressorMixin,
-    MultitaskSetting,
-)
-from gapmin.linear.task_covariance import fit_coupled, single_and_pooled_gap
+from gapmin.linear._setting import LinearSetting, MultitaskClassifierMixin, MultitaskRegressorMixin
 
 
 def sharing_precision(K: int, lam0: float, lam: float) -> Array:
@@ -36,7 +29,7 @@ def sharing_precision(K: int, lam0: float, lam: float) -> Array:
     return (alone + apart) * np.eye(K) - apart / K * np.ones((K, K))
 
 
-class ParameterSharing(MultitaskSetting):
+class ParameterSharing(CoupledTasks):
     """The part that classifier and regressor share."""
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
@@ -56,51 +49,15 @@ class ParameterSharing(MultitaskSetting):
         self.gap_ = single_and_pooled_gap(self.tasks_.tolist(), tasks, X, y, self._loss, single, self.lam0)
         return H
 
-    def risk_bound(
-        self,
-        delta: float = 0.05,
-        *,
-        task: Any = None,
-        form: Form = "printed",
-        R: float | None = None,
-        Y: float | None = None,
-        rho: float | None = None,
-        radius: float | None = None,
-    ) -> RiskBound:
-        """Bound the risk of a task: Theorem 5. Its beta is already sharp, so both forms are the same.
-
-        Parameters
-        ----------
-        delta : float, default=0.05
-        task : label, optional
-            None bounds the mean risk of all tasks: each theorem at delta / K, averaged.
-        form : "printed" or "sharp", default="printed"
-        R, Y, rho : float, optional
-            As in `InstanceWeightingClassifier.risk_bound`.
-        radius : float, optional
-            By default sqrt(loss(0) (1 / lam0 + K / lam)), which every minimiser obeys.
-
-        Returns
-        -------
-        RiskBound
-            With the terms "empirical", "stability" and "concentration".
-        """
-        check_is_fitted(self)
-        check_delta(delta, form)
-        return self._over_tasks(self._bound_of_task, task, delta, {"R": R, "Y": Y, "rho": rho, "radius": radius})
-
-    def _bound_of_task(self, j: int, delta: float, *, R: Any, Y: Any, rho: Any, radius: Any) -> RiskBound:
+    def _stability(self, j: int, form: Form) -> Stability:
+        """Theorem 5: beta = rho^2 R^2 / (lam0 K N) + rho^2 R^2 / (lam N), with the remark's Omega_jj: sharp already."""
         K, n = len(self.tasks_), float(self._sizes[j])
-        c = self._constants(
-            default_radius=lambda R, Y: np.sqrt(self._loss.at_most(0.0, Y) * (1 / self.lam0 + K / self.lam)),
-            norm=self._norm(j), norm_bound=self.gap_.norm_bound[j], lam=self.lam, R=R, Y=Y, rho=rho, radius=radius,
-        )  # fmt: skip
-        beta = c.rho**2 * c.R**2 * (1 / (self.lam0 * K * n) + 1 / (self.lam * n))
-        return RiskBound(
-            terms={"empirical": float(self._empirical[j]), **uniform_terms(beta, c.B, n, delta)},
-            delta=delta,
-            assumptions=(*c.assumptions, "lam0 and lam were chosen without looking at this sample"),
-            constants=c.as_dict(beta=beta, lam0=self.lam0, n_rows=n, n_tasks=float(K)),
+        return Stability(
+            beta=1 / (self.lam0 * K * n) + 1 / (self.lam * n),
+            squared_radius=1 / self.lam0 + K / self.lam,
+            lam=self.lam,
+            chosen="lam0 and lam were chosen without looking at this sample",
+            constants={"lam0": self.lam0},
         )
 
 
@@ -137,7 +94,6 @@ class ParameterSharingClassifier(MultitaskClassifierMixin, ParameterSharing):
     >>> import numpy as np
     >>> rng = np.random.default_rng(0)
     >>> X, task = rng.normal(size=(90, 2)), np.repeat(["a", "b", "c"], 30)
-    >>> slope = np.where(task == "c", -1.0, 1.0)
     >>> clf = ParameterSharingClassifier().fit(X, X[:, 0] > 0, sample_task=task)
     >>> clf.predict([[1.0, 0.0], [-1.0, 0.0]], sample_task=["a", "c"])
     array([ True, False])

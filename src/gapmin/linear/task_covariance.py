@@ -7,58 +7,17 @@ from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils.validation import check_is_fitted
 
-from gapmin.gap import PerformanceGap, RiskBound
-from gapmin.linear._bounds import Form, check_delta, uniform_terms
-from gapmin.linear._exact import solve
-from gapmin.linear._losses import Array, Loss
-from gapmin.linear._problem import Problem, Rows
-from gapmin.linear._setting import (
-    LinearSetting,
-    MultitaskClassifierMixin,
-    MultitaskRegressorMixin,
-    MultitaskSetting,
-)
+from gapmin.linear._bounds import Form
+from gapmin.linear._coupled import CoupledTasks, Stability, fit_coupled, single_and_pooled_gap
+from gapmin.linear._losses import Array
+from gapmin.linear._problem import Rows
+from gapmin.linear._setting import LinearSetting, MultitaskClassifierMixin, MultitaskRegressorMixin
 from gapmin.linear._simplex import project_simplex
 
 _ALTERNATIONS = 200
 _FLOOR = 1e-3
 """A learnt Omega has no eigenvalue below this share of their mean."""
-
-
-def fit_coupled(tasks: list[Rows], loss: Loss, precision: Array, start: Array | None = None) -> Array:
-    """Minimise (1 / K) sum_k L_k(h_k) + tr(H' precision H) over H, a row for each task."""
-    shared = [Rows(rows.X, rows.y, rows.weight / len(tasks)) for rows in tasks]
-    return solve(Problem(shared, loss, precision), start).H
-
-
-def single_and_pooled_gap(
-    names: list[Any], tasks: list[Rows], X: Any, y: Array, loss: Loss, single: float, pooled: float
-) -> PerformanceGap:
-    """Return K V_0(h_0) - sum_k V_k(h_k) by task, V_k = L_k + single ||h||^2 and V_0 = mean_k L_k + pooled ||h||^2.
-
-    With Lemma 5 and 6: ||h_j*||^2 <= gap / single + ||h_j||^2. Without the loss bound.
-    """
-    K = len(tasks)
-    own = [solve(Problem([rows], loss, single)).h for rows in tasks]
-    everything = Rows(X, y, np.concatenate([rows.weight / K for rows in tasks]))
-    all_one = solve(Problem([everything], loss, pooled)).h
-    parts = {}
-    for name, rows, h in zip(names, tasks, own, strict=True):
-        together = rows.loss(loss, all_one) + pooled * float(all_one @ all_one)
-        parts[name] = max(together - rows.loss(loss, h) - single * float(h @ h), 0.0)
-    value = float(sum(parts.values()))
-    norm_bound = np.sqrt(value / single + np.array([float(h @ h) for h in own]))
-    return PerformanceGap(
-        value=value,
-        parts=parts,
-        minimisers=dict(zip(names, own, strict=True)),
-        norm_bound=norm_bound,
-        sharp_norm_bound=norm_bound,
-        loss_bound=np.full(K, np.nan),
-        pooled=all_one,
-    )
 
 
 def learn_omega(H: Array, trace: float) -> Array:
@@ -96,7 +55,7 @@ def hold_floor(omega: Array, trace: float) -> Array:
     return (vectors * sizes) @ vectors.T
 
 
-class TaskCovariance(MultitaskSetting):
+class TaskCovariance(CoupledTasks):
     """The part that classifier and regressor share."""
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
@@ -187,55 +146,17 @@ class TaskCovariance(MultitaskSetting):
             )
         return omega
 
-    def risk_bound(
-        self,
-        delta: float = 0.05,
-        *,
-        task: Any = None,
-        form: Form = "printed",
-        R: float | None = None,
-        Y: float | None = None,
-        rho: float | None = None,
-        radius: float | None = None,
-    ) -> RiskBound:
-        """Bound the risk of a task: Theorem 6.
-
-        Parameters
-        ----------
-        delta : float, default=0.05
-        task : label, optional
-            None bounds the mean risk of all tasks: each theorem at delta / K, averaged.
-        form : "printed" or "sharp", default="printed"
-            The sharp one has Omega_jj where the printed one has the largest eigenvalue.
-        R, Y, rho : float, optional
-            As in `InstanceWeightingClassifier.risk_bound`.
-        radius : float, optional
-            By default sqrt(loss(0) Omega_jj), which every minimiser obeys.
-
-        Returns
-        -------
-        RiskBound
-            With the terms "empirical", "stability" and "concentration".
-        """
-        check_is_fitted(self)
-        check_delta(delta, form)
-        given = {"form": form, "R": R, "Y": Y, "rho": rho, "radius": radius}
-        return self._over_tasks(self._bound_of_task, task, delta, given)
-
-    def _bound_of_task(self, j: int, delta: float, *, form: Form, R: Any, Y: Any, rho: Any, radius: Any) -> RiskBound:
+    def _stability(self, j: int, form: Form) -> Stability:
+        """Theorem 6: beta = sigma_max rho^2 R^2 / (K N); sharp, with Omega_jj for sigma_max."""
         own, largest = float(self.omega_[j, j]), float(np.linalg.eigvalsh(self.omega_)[-1])
         K, n = len(self.tasks_), float(self._sizes[j])
-        c = self._constants(
-            default_radius=lambda R, Y: np.sqrt(self._loss.at_most(0.0, Y) * own), norm=self._norm(j),
-            norm_bound=self.gap_.norm_bound[j], lam=K / largest, R=R, Y=Y, rho=rho, radius=radius,
-        )  # fmt: skip
-        beta = (own if form == "sharp" else largest) * c.rho**2 * c.R**2 / (K * n)
         learnt = "; here it was learnt from it" if self.omega is None else ""
-        return RiskBound(
-            terms={"empirical": float(self._empirical[j]), **uniform_terms(beta, c.B, n, delta)},
-            delta=delta,
-            assumptions=(*c.assumptions, f"Omega was chosen without looking at this sample{learnt}"),
-            constants=c.as_dict(beta=beta, n_rows=n, n_tasks=float(K), sigma_max=largest, omega_jj=own),
+        return Stability(
+            beta=(own if form == "sharp" else largest) / (K * n),
+            squared_radius=own,
+            lam=K / largest,
+            chosen=f"Omega was chosen without looking at this sample{learnt}",
+            constants={"sigma_max": largest, "omega_jj": own},
         )
 
 

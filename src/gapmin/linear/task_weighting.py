@@ -11,7 +11,7 @@ from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from gapmin.gap import PerformanceGap, RiskBound
-from gapmin.linear._bounds import Form, check_delta, distance, weighted_terms
+from gapmin.linear._bounds import Form, Given, check_delta, distance, weighted_terms
 from gapmin.linear._exact import solve
 from gapmin.linear._losses import Array
 from gapmin.linear._problem import Problem, Rows
@@ -155,16 +155,17 @@ class TaskWeighting(Representation, MultitaskSetting):
         check_delta(delta, form)
         if task is None and isinstance(discrepancy, Mapping) and len(self.tasks_) > 1:
             raise ValueError("discrepancy by name says how far the other tasks are from one: say which with task=…")
-        given = {"form": form, "discrepancy": discrepancy, "R": R, "Y": Y, "rho": rho, "radius": radius}
-        return self._over_tasks(self._bound_of_task, task, delta, given)
+        given = Given(R, Y, rho, radius)
+        return self._over_tasks(lambda j, delta: self._bound_of_task(j, delta, form, discrepancy, given), task, delta)
 
-    def _bound_of_task(
-        self, j: int, delta: float, *, form: Form, discrepancy: Any, R: Any, Y: Any, rho: Any, radius: Any
-    ) -> RiskBound:
+    def _bound_of_task(self, j: int, delta: float, form: Form, discrepancy: Any, given: Given) -> RiskBound:
         c = self._constants(
-            default_radius=self._ball(self.lam), norm=self._norm(j), norm_bound=self.gap_.norm_bound[j], lam=self.lam,
-            R=R, Y=Y, rho=rho, radius=radius,
-        )  # fmt: skip
+            given,
+            default_radius=self._ball(self.lam),
+            norm=self._norm(j),
+            norm_bound=self.gap_.norm_bound[j],
+            lam=self.lam,
+        )
         names, rows = self.tasks_.tolist(), getattr(self, "_training", {})
         apart, said = 0.0, list(c.assumptions)
         for k, other in enumerate(names):
