@@ -13,8 +13,8 @@ from gapmin.gap import PerformanceGap, RiskBound
 from gapmin.linear._bounds import Form, Given, check_delta, uniform_terms
 from gapmin.linear._exact import solve
 from gapmin.linear._losses import Array, Loss
+from gapmin.linear._multitask import MultitaskSetting
 from gapmin.linear._problem import Problem, Rows
-from gapmin.linear._setting import MultitaskSetting
 
 
 def fit_coupled(tasks: list[Rows], loss: Loss, precision: Array, start: Array | None = None) -> Array:

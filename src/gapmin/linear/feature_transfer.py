@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import ArrayLike
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.utils import check_array
@@ -13,7 +12,8 @@ from sklearn.utils._param_validation import HasMethods
 from sklearn.utils.validation import _check_y, check_consistent_length, check_is_fitted, validate_data
 
 from gapmin.linear._bounds import Constants, Form, uniform_terms
-from gapmin.linear._setting import Numbers, TransferClassifierMixin, effective_size
+from gapmin.linear._setting import Numbers, effective_size
+from gapmin.linear._transfer import TransferClassifierMixin
 from gapmin.linear.instance_weighting import InstanceWeighting
 
 BORROWED = "Phi was chosen without looking at this sample"
@@ -65,37 +65,10 @@ class FeatureTransfer(Representation, InstanceWeighting):
 
     gamma = None
 
-    def fit(
-        self,
-        X: Any,
-        y: ArrayLike,
-        *,
-        sample_domain: ArrayLike | None = None,
-        sample_weight: ArrayLike | None = None,
-    ) -> Self:
-        """Fit h* on Phi(x) and measure the gap.
-
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n_rows, n_features)
-            Rows of the target and of the sources together.
-        y : array-like of shape (n_rows,)
-        sample_domain : array-like of int of shape (n_rows,), optional
-            Positive for a source, negative for the target. None makes every row target.
-        sample_weight : array-like of shape (n_rows,), optional
-            Multiplicities: a row of weight 2 is a row given twice.
-
-        Returns
-        -------
-        self
-        """
-        super().fit(X, y, sample_domain=sample_domain, sample_weight=sample_weight)
-        self._n_rows = effective_size(self.sample_weight_)
-        return self
-
     def _stability(self, c: Constants, delta: float, form: Form) -> dict[str, float]:
         """Theorem 2: what Theorem 1's sharp form is for equal weights, so both forms are the same here."""
-        return uniform_terms(c.change / self._n_rows, c.B, self._n_rows, delta)
+        n_rows = effective_size(self._gamma)
+        return uniform_terms(c.change / n_rows, c.B, n_rows, delta)
 
     def _chosen_before(self) -> str:
         return LEARNT if self._phi_learnt else BORROWED
@@ -168,27 +141,7 @@ class FeatureTransferRegressor(Numbers, FeatureTransfer):
 
     Minimises :math:`\frac1N \sum_i \ell(\langle h, \Phi(x_i)\rangle, y_i) + \lambda \|h\|^2` over all rows.
 
-    Parameters
-    ----------
-    transformer : scikit-learn transformer or None, default=None
-        Phi. A fitted one is used as it is (wrap it in `sklearn.frozen.FrozenEstimator` where the model is cloned, as in
-        cross-validation); one that is not is fitted on the rows given. None is the identity.
-    loss : "squared" or "absolute", default="squared"
-    lam : float, default=0.01
-        Strength of the penalty.
-    eta : float in [0, 0.5), default=0.25
-        The share of the penalty that source and target have in the gap.
-    fit_intercept : bool, default=True
-        Add a constant feature to Phi(x), regularised like the others.
-
-    Attributes
-    ----------
-    coef_ : ndarray of shape (1, n_components)
-    intercept_ : ndarray of shape (1,)
-    gap_ : PerformanceGap
-        With the parts "source" and "target".
-    transformer_ : transformer
-        Phi, where one was given.
+    Parameters and attributes are those of `FeatureTransferClassifier`, but for the loss, "squared" or "absolute", default="squared", and `classes_`.
 
     Examples
     --------

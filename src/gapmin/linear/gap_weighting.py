@@ -19,7 +19,8 @@ from sklearn.utils.validation import _num_samples
 from gapmin._validation import check_sample_weight
 from gapmin.linear._bilevel import GapOfWeights, Groups, Inner, Outer, deal_folds, descend, optimism
 from gapmin.linear._losses import Array
-from gapmin.linear._setting import LinearSetting, Numbers, TransferClassifierMixin
+from gapmin.linear._setting import LinearSetting, Numbers
+from gapmin.linear._transfer import TransferClassifierMixin
 from gapmin.linear.instance_weighting import InstanceWeighting
 
 _WIDEST, _FIRST_STEPS = 4000, 4
@@ -303,57 +304,7 @@ class GapWeightingRegressor(Numbers, GapWeighting):
     \lambda \|h\|^2 + \lambda_1 \nabla(\Gamma) + \lambda_2 \|\Gamma\|^2`. Not convex: a stationary
     point, the best of several starts.
 
-    Parameters
-    ----------
-    level : "domain", "group" or "instance", default="domain"
-        What has a weight of its own: each source, each group of rows (`sample_group` at fit), or each row. Weights of
-        rows measured in sample over-fit: they keep the source rows that agree with an over-fitted target model.
-    gap_data : "crossfit" or "train", default="crossfit"
-        Whether each row's part in the gap is measured with minimisers trained on other folds, or on all rows.
-    target_share : float in (0, 1) or None, default=0.8
-        The target's share of the weight; None leaves it free. The objective treats the domains alike, so that a free
-        share can settle on the source where that is easier to fit.
-    lam : float, default=0.01
-        Strength of the penalty on h.
-    lam1 : float, default=1.0
-        Weight of the gap.
-    lam2 : float or None, default=None
-        Weight of ||Gamma||^2; None takes the optimism of the training loss at the start, found in `lam2_`.
-    eta : float in (0, 0.5), default=0.25
-        The share of the penalty that source and target have in the gap.
-    gamma_max : float or None, default=None
-        No row weighs more than this.
-    loss : "squared", default="squared"
-        The gap has to have a derivative.
-    fit_intercept : bool, default=True
-        Add a constant feature, regularised like the others.
-    n_folds : int, default=5
-        For gap_data="crossfit".
-    max_iter : int, default=30
-        Steps in all; the first few are taken from every start, the rest from the best.
-    tol : float, default=1e-5
-        Ends where a step is expected to gain less than this share of the objective.
-    random_state : int, RandomState instance or None, default=None
-        Deals the rows to folds.
-
-    Attributes
-    ----------
-    coef_ : ndarray of shape (1, n_features)
-    intercept_ : ndarray of shape (1,)
-    sample_weight_ : ndarray of shape (n_rows,)
-        Gamma.
-    domain_weight_ : dict of int to float
-        Its sum over each domain.
-    group_weight_ : dict of (domain, group) to float
-        Its sum over each group, for level="group".
-    objective_history_ : ndarray
-        The objective by step, from the best start; it never rises.
-    n_iter_ : int
-        How many steps these are.
-    lam2_ : float
-        The weight of ||Gamma||^2.
-    gap_ : PerformanceGap
-        In sample, under the final weights, with the parts "source" and "target".
+    Parameters and attributes are those of `GapWeightingClassifier`, but for the loss, "squared", and `classes_`.
 
     Examples
     --------

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import warnings
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import ArrayLike
+from numpy.typing import NDArray
 from scipy.optimize import linprog
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils._param_validation import StrOptions
@@ -18,8 +18,9 @@ from gapmin.linear._bounds import Form, Given, check_delta, uniform_terms
 from gapmin.linear._exact import solve, solve_plain
 from gapmin.linear._losses import Array, Loss
 from gapmin.linear._problem import Problem, Rows
-from gapmin.linear._setting import LinearSetting, Numbers, TransferClassifierMixin, TransferSetting, effective_size
+from gapmin.linear._setting import LinearSetting, Numbers, effective_size
 from gapmin.linear._simplex import minimise_on_simplex
+from gapmin.linear._transfer import TransferClassifierMixin, TransferSetting
 
 
 def learn_mixture(scores: Array, y: Array, weight: Array, loss: Loss) -> Array:
@@ -72,33 +73,10 @@ class HypothesisTransfer(TransferSetting):
     hypotheses_: Array
     centre_: Array
 
-    def fit(
-        self,
-        X: Any,
-        y: ArrayLike,
-        *,
-        sample_domain: ArrayLike | None = None,
-        sample_weight: ArrayLike | None = None,
-    ) -> Self:
-        """Fit h* near the mixture of the hypotheses, on the target's rows.
-
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n_rows, n_features)
-        y : array-like of shape (n_rows,)
-        sample_domain : array-like of int of shape (n_rows,), optional
-            Rows of sources (positive) are left out: their hypotheses stand for them.
-        sample_weight : array-like of shape (n_rows,), optional
-            Multiplicities: a row of weight 2 is a row given twice.
-
-        Returns
-        -------
-        self
-        """
-        features, labels, domain, weight = self._check_transfer(X, y, sample_domain, sample_weight)
+    def _solve(self, X: Any, y: Array, domain: NDArray[np.int64], weight: Array) -> Array:
         kept = np.flatnonzero(domain < 0)
-        rows = Rows(features[kept], labels[kept], weight[kept] / weight[kept].sum())
-        self.hypotheses_ = self._read_hypotheses(features.shape[1])
+        rows = Rows(X[kept], y[kept], weight[kept] / weight[kept].sum())
+        self.hypotheses_ = self._read_hypotheses(X.shape[1])
         self.xi_ = self._mix(rows)
         self.centre_ = self.xi_ @ self.hypotheses_
         self._n_rows = effective_size(rows.weight)
@@ -106,7 +84,9 @@ class HypothesisTransfer(TransferSetting):
         self._remember(H, [rows])
         self._empirical = rows.loss(self._loss, H[0])
         self.gap_ = self._with_corollary(self._gap(rows))
-        return self
+        used = np.zeros(y.size)
+        used[kept] = rows.weight
+        return used
 
     def _gap(self, rows: Rows) -> PerformanceGap:
         """Definition 5 and Lemma 3: L(<H, Xi>) - L(h_T), and ||h*|| <= sqrt(gap / lam) + ||<H, Xi>||."""
@@ -311,29 +291,7 @@ class HypothesisTransferRegressor(Numbers, HypothesisTransfer):
 
     Minimises :math:`\frac1{N_T} \sum_i \ell(\langle h, x_i\rangle, y_i) + \lambda \|h - \langle H, \Xi\rangle\|^2`.
 
-    Parameters
-    ----------
-    hypotheses : sequence of fitted linear models or of arrays, or array of shape (n_hypotheses, n_features)
-        What was learnt elsewhere. An array may carry the intercept as one more, last entry.
-    xi : array-like of shape (n_hypotheses,), "learn" or None, default=None
-        Their weights. None is uniform; "learn" finds those on the simplex with the smallest gap.
-    loss : "squared" or "absolute", default="squared"
-    lam : float, default=0.01
-        Strength of the pull to the mixture.
-    fit_intercept : bool, default=True
-        Add a constant feature, regularised like the others.
-
-    Attributes
-    ----------
-    coef_ : ndarray of shape (1, n_features)
-    intercept_ : ndarray of shape (1,)
-    gap_ : PerformanceGap
-        With the part "target".
-    xi_ : ndarray of shape (n_hypotheses,)
-    hypotheses_ : ndarray of shape (n_hypotheses, n_features + 1)
-        As they were read; without the last column where there is no intercept.
-    centre_ : ndarray
-        Their mixture.
+    Parameters and attributes are those of `HypothesisTransferClassifier`, but for the loss, "squared" or "absolute", default="squared", and `classes_`.
 
     Examples
     --------

@@ -4,21 +4,21 @@ from __future__ import annotations
 
 import warnings
 from numbers import Real
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils._param_validation import Interval
-from sklearn.utils.validation import _num_samples, check_is_fitted
+from sklearn.utils.validation import check_is_fitted
 
-from gapmin._validation import check_sample_weight
 from gapmin.gap import PerformanceGap, RiskBound
 from gapmin.linear._bounds import Constants, Form, Given, check_delta, distance, weighted_terms
 from gapmin.linear._exact import solve, solve_plain
 from gapmin.linear._losses import Array, Loss
 from gapmin.linear._problem import Problem, Rows
-from gapmin.linear._setting import LinearSetting, Numbers, TransferClassifierMixin, TransferSetting
+from gapmin.linear._setting import LinearSetting, Numbers
+from gapmin.linear._transfer import TransferClassifierMixin, TransferSetting
 
 
 class Side:
@@ -84,37 +84,6 @@ class InstanceWeighting(TransferSetting):
     sample_weight_: Array
     domain_weight_: dict[int, float]
 
-    def fit(
-        self,
-        X: Any,
-        y: ArrayLike,
-        *,
-        sample_domain: ArrayLike | None = None,
-        sample_weight: ArrayLike | None = None,
-    ) -> Self:
-        """Fit h* and measure the gap.
-
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n_rows, n_features)
-            Rows of the target and of the sources together.
-        y : array-like of shape (n_rows,)
-        sample_domain : array-like of int of shape (n_rows,), optional
-            Positive for a source, negative for the target. None makes every row target.
-        sample_weight : array-like of shape (n_rows,), optional
-            Gamma, up to a factor: it is divided by its sum. With `gamma`, each domain's rows in proportion to it.
-
-        Returns
-        -------
-        self
-        """
-        rows, labels, domain, weight = self._check_transfer(X, y, sample_domain, sample_weight)
-        given = self._weights(domain, weight)
-        self._fit_weighted(rows, labels, domain, given)
-        self.sample_weight_ = np.zeros(_num_samples(y))
-        self.sample_weight_[check_sample_weight(sample_weight, _num_samples(y)) > 0] = given
-        return self
-
     def _weights(self, domain: NDArray[np.int64], weight: Array) -> Array:
         """Gamma: what was given, or gamma on the target and 1 - gamma on the sources."""
         if self.gamma is None or not (domain > 0).any():
@@ -122,6 +91,11 @@ class InstanceWeighting(TransferSetting):
         in_target = domain < 0
         target, source = float(weight[in_target].sum()), float(weight[~in_target].sum())
         return weight * np.where(in_target, self.gamma / target, (1 - self.gamma) / source)
+
+    def _solve(self, X: Any, y: Array, domain: NDArray[np.int64], weight: Array) -> Array:
+        gamma = self._weights(domain, weight)
+        self._fit_weighted(X, y, domain, gamma)
+        return gamma
 
     def _fit_weighted(self, X: Any, y: Array, domain: NDArray[np.int64], gamma: Array) -> None:
         in_target = domain < 0
@@ -286,28 +260,7 @@ class InstanceWeightingRegressor(Numbers, InstanceWeighting):
 
     Minimises :math:`\sum_i \gamma_i \ell(\langle h, x_i\rangle, y_i) + \lambda \|h\|^2` with weights that sum to one.
 
-    Parameters
-    ----------
-    loss : "squared" or "absolute", default="squared"
-    lam : float, default=0.01
-        Strength of the penalty.
-    gamma : float in [0, 1] or None, default=None
-        The target's share of the weight, gamma L_T + (1 - gamma) L_S: weighted pooling. None takes weights as given.
-    eta : float in [0, 0.5), default=0.25
-        The share of the penalty that source and target have in the gap.
-    fit_intercept : bool, default=True
-        Add a constant feature, regularised like the others.
-
-    Attributes
-    ----------
-    coef_ : ndarray of shape (1, n_features)
-    intercept_ : ndarray of shape (1,)
-    gap_ : PerformanceGap
-        With the parts "source" and "target".
-    sample_weight_ : ndarray of shape (n_rows,)
-        Gamma.
-    domain_weight_ : dict of int to float
-        Its sum over each domain.
+    Parameters and attributes are those of `InstanceWeightingClassifier`, but for the loss, "squared" or "absolute", default="squared", and `classes_`.
 
     Examples
     --------

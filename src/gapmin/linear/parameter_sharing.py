@@ -11,8 +11,9 @@ from sklearn.utils._param_validation import Interval
 from gapmin.linear._bounds import Form
 from gapmin.linear._coupled import CoupledTasks, Stability, fit_coupled, single_and_pooled_gap
 from gapmin.linear._losses import Array
+from gapmin.linear._multitask import MultitaskClassifierMixin, MultitaskRegressorMixin
 from gapmin.linear._problem import Rows
-from gapmin.linear._setting import LinearSetting, MultitaskClassifierMixin, MultitaskRegressorMixin
+from gapmin.linear._setting import LinearSetting
 
 
 def sharing_precision(K: int, lam0: float, lam: float) -> Array:
@@ -123,27 +124,7 @@ class ParameterSharingRegressor(MultitaskRegressorMixin, ParameterSharing):
 
     Minimises :math:`\frac1K \sum_k [L_{S_k}(w_0 + w_k) + \lambda_0 \|w_0\|^2 + \lambda \|w_k\|^2]`.
 
-    Parameters
-    ----------
-    lam0 : float, default=0.01
-        Strength of the penalty on the shared part; towards infinity every task is alone.
-    lam : float, default=0.01
-        Strength of the penalty on each task's own part; towards infinity all tasks are one.
-    loss : "squared" or "absolute", default="squared"
-    fit_intercept : bool, default=True
-        Add a constant feature, regularised like the others.
-
-    Attributes
-    ----------
-    coef_ : ndarray of shape (n_tasks, n_features)
-    intercept_ : ndarray of shape (n_tasks,)
-    tasks_ : ndarray of shape (n_tasks,)
-        The tasks, in the order of the rows of `coef_`.
-    gap_ : PerformanceGap
-        With a part for each task.
-    shared_coef_ : ndarray of shape (n_features,)
-    shared_intercept_ : float
-        The shared part w_0.
+    Parameters and attributes are those of `ParameterSharingClassifier`, but for the loss, "squared" or "absolute", default="squared", and `classes_`.
 
     Examples
     --------

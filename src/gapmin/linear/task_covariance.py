@@ -11,8 +11,9 @@ from sklearn.exceptions import ConvergenceWarning
 from gapmin.linear._bounds import Form
 from gapmin.linear._coupled import CoupledTasks, Stability, fit_coupled, single_and_pooled_gap
 from gapmin.linear._losses import Array
+from gapmin.linear._multitask import MultitaskClassifierMixin, MultitaskRegressorMixin
 from gapmin.linear._problem import Rows
-from gapmin.linear._setting import LinearSetting, MultitaskClassifierMixin, MultitaskRegressorMixin
+from gapmin.linear._setting import LinearSetting
 from gapmin.linear._simplex import project_simplex
 
 _ALTERNATIONS = 200
@@ -226,28 +227,7 @@ class TaskCovarianceRegressor(MultitaskRegressorMixin, TaskCovariance):
 
     Minimises :math:`\frac1K \sum_k L_{S_k}(h_k) + \mathrm{tr}(H^\top \Omega^{-1} H)`.
 
-    Parameters
-    ----------
-    omega : array-like of shape (n_tasks, n_tasks) or None, default=None
-        A positive definite matrix; None learns it by the closed form of Zhang & Yeung (2010) with the trace
-        n_tasks^2 / lam, so that lam means what it means for a single task.
-    lam : float, default=0.01
-        Sets the trace of a learnt omega; not used with a given one.
-    loss : "squared" or "absolute", default="squared"
-    fit_intercept : bool, default=True
-        Add a constant feature, regularised like the others.
-
-    Attributes
-    ----------
-    coef_ : ndarray of shape (n_tasks, n_features)
-    intercept_ : ndarray of shape (n_tasks,)
-    tasks_ : ndarray of shape (n_tasks,)
-        The tasks, in the order of the rows of `coef_`.
-    gap_ : PerformanceGap
-        With a part for each task.
-    omega_ : ndarray of shape (n_tasks, n_tasks)
-    objective_history_ : ndarray
-        By alternation, for a learnt omega.
+    Parameters and attributes are those of `TaskCovarianceClassifier`, but for the loss, "squared" or "absolute", default="squared", and `classes_`.
 
     Examples
     --------

@@ -14,13 +14,9 @@ from gapmin.gap import PerformanceGap, RiskBound
 from gapmin.linear._bounds import Form, Given, check_delta, distance, weighted_terms
 from gapmin.linear._exact import solve
 from gapmin.linear._losses import Array
+from gapmin.linear._multitask import MultitaskClassifierMixin, MultitaskRegressorMixin, MultitaskSetting
 from gapmin.linear._problem import Problem, Rows
-from gapmin.linear._setting import (
-    LinearSetting,
-    MultitaskClassifierMixin,
-    MultitaskRegressorMixin,
-    MultitaskSetting,
-)
+from gapmin.linear._setting import LinearSetting
 from gapmin.linear._simplex import project_simplex
 from gapmin.linear.feature_transfer import LEARNT, Representation
 from gapmin.linear.instance_weighting import Side
@@ -278,42 +274,7 @@ class TaskWeightingRegressor(MultitaskRegressorMixin, TaskWeighting):
 
     For each task j minimises :math:`\sum_k \gamma^j_k L_{S_k}(h) + \lambda \|h\|^2` with weights that sum to one.
 
-    Parameters
-    ----------
-    relation : array-like of shape (n_tasks, n_tasks), "uniform", "learn" or None, default=None
-        Gamma, row j for task j; None is uniform. "learn" fits the hypotheses and projects
-        -cost / (2 lam3) on the simplex in turn, cost_jk = L_k(h_j) + lam1 (V_k(h_j alone) - V_k(h_k alone)).
-    loss : "squared" or "absolute", default="squared"
-    lam : float, default=0.01
-        Strength of the penalty.
-    eta : float in [0, 1), default=0.25
-        The share of the penalty that each task alone has in the gap.
-    transformer : scikit-learn transformer or None, default=None
-        Phi (Corollary 2), as in `FeatureTransferClassifier`.
-    lam1, lam3 : float, default=1.0 and 0.25
-        For learnt relations: the weight of the gap, and of ||Gamma^j||^2.
-    relation_cost : "excess" or "printed", default="excess"
-        For learnt relations: "excess" subtracts from the loss on each task what that task's own hypothesis has there,
-        so that a hard task does not lose its weight to easy ones.
-    fit_intercept : bool, default=True
-        Add a constant feature, regularised like the others.
-
-    Attributes
-    ----------
-    coef_ : ndarray of shape (n_tasks, n_features)
-    intercept_ : ndarray of shape (n_tasks,)
-    tasks_ : ndarray of shape (n_tasks,)
-        The tasks, in the order of the rows of `coef_`.
-    gap_ : PerformanceGap
-        With a part for each task.
-    relation_ : ndarray of shape (n_tasks, n_tasks)
-        Gamma.
-    gap_matrix_ : ndarray of shape (n_tasks, n_tasks)
-        Entry j, k: what the hypothesis of task j alone loses on task k against task k's own.
-    objective_history_ : ndarray
-        By alternation, for learnt relations.
-    transformer_ : transformer
-        Phi, where one was given.
+    Parameters and attributes are those of `TaskWeightingClassifier`, but for the loss, "squared" or "absolute", default="squared", and `classes_`.
 
     Examples
     --------
