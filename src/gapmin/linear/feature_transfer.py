@@ -141,7 +141,8 @@ class FeatureTransferRegressor(Numbers, FeatureTransfer):
 
     Minimises :math:`\frac1N \sum_i \ell(\langle h, \Phi(x_i)\rangle, y_i) + \lambda \|h\|^2` over all rows.
 
-    Parameters and attributes are those of `FeatureTransferClassifier`, but for the loss, "squared" or "absolute", default="squared", and `classes_`.
+    Parameters and attributes are those of `FeatureTransferClassifier`, but for `classes_` and
+    the loss: "squared" or "absolute", default="squared".
 
     Examples
     --------

@@ -304,7 +304,8 @@ class GapWeightingRegressor(Numbers, GapWeighting):
     \lambda \|h\|^2 + \lambda_1 \nabla(\Gamma) + \lambda_2 \|\Gamma\|^2`. Not convex: a stationary
     point, the best of several starts.
 
-    Parameters and attributes are those of `GapWeightingClassifier`, but for the loss, "squared", and `classes_`.
+    Parameters and attributes are those of `GapWeightingClassifier`, but for `classes_` and
+    the loss: "squared".
 
     Examples
     --------

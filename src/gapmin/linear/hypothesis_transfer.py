@@ -291,7 +291,8 @@ class HypothesisTransferRegressor(Numbers, HypothesisTransfer):
 
     Minimises :math:`\frac1{N_T} \sum_i \ell(\langle h, x_i\rangle, y_i) + \lambda \|h - \langle H, \Xi\rangle\|^2`.
 
-    Parameters and attributes are those of `HypothesisTransferClassifier`, but for the loss, "squared" or "absolute", default="squared", and `classes_`.
+    Parameters and attributes are those of `HypothesisTransferClassifier`, but for `classes_` and
+    the loss: "squared" or "absolute", default="squared".
 
     Examples
     --------

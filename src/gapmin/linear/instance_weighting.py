@@ -260,7 +260,8 @@ class InstanceWeightingRegressor(Numbers, InstanceWeighting):
 
     Minimises :math:`\sum_i \gamma_i \ell(\langle h, x_i\rangle, y_i) + \lambda \|h\|^2` with weights that sum to one.
 
-    Parameters and attributes are those of `InstanceWeightingClassifier`, but for the loss, "squared" or "absolute", default="squared", and `classes_`.
+    Parameters and attributes are those of `InstanceWeightingClassifier`, but for `classes_` and
+    the loss: "squared" or "absolute", default="squared".
 
     Examples
     --------

@@ -124,7 +124,8 @@ class ParameterSharingRegressor(MultitaskRegressorMixin, ParameterSharing):
 
     Minimises :math:`\frac1K \sum_k [L_{S_k}(w_0 + w_k) + \lambda_0 \|w_0\|^2 + \lambda \|w_k\|^2]`.
 
-    Parameters and attributes are those of `ParameterSharingClassifier`, but for the loss, "squared" or "absolute", default="squared", and `classes_`.
+    Parameters and attributes are those of `ParameterSharingClassifier`, but for `classes_` and
+    the loss: "squared" or "absolute", default="squared".
 
     Examples
     --------

@@ -227,7 +227,8 @@ class TaskCovarianceRegressor(MultitaskRegressorMixin, TaskCovariance):
 
     Minimises :math:`\frac1K \sum_k L_{S_k}(h_k) + \mathrm{tr}(H^\top \Omega^{-1} H)`.
 
-    Parameters and attributes are those of `TaskCovarianceClassifier`, but for the loss, "squared" or "absolute", default="squared", and `classes_`.
+    Parameters and attributes are those of `TaskCovarianceClassifier`, but for `classes_` and
+    the loss: "squared" or "absolute", default="squared".
 
     Examples
     --------

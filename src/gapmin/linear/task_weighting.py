@@ -274,7 +274,8 @@ class TaskWeightingRegressor(MultitaskRegressorMixin, TaskWeighting):
 
     For each task j minimises :math:`\sum_k \gamma^j_k L_{S_k}(h) + \lambda \|h\|^2` with weights that sum to one.
 
-    Parameters and attributes are those of `TaskWeightingClassifier`, but for the loss, "squared" or "absolute", default="squared", and `classes_`.
+    Parameters and attributes are those of `TaskWeightingClassifier`, but for `classes_` and
+    the loss: "squared" or "absolute", default="squared".
 
     Examples
     --------
