@@ -1,16 +1,21 @@
-"""Transfer problems to learn, compare and teach with."""
+"""Transfer and multitask problems to learn, compare and teach with."""
 
 from __future__ import annotations
 
 from ._digits import load_digits_transfer
+from ._digits_multitask import load_digits_multitask
+from ._multitask import MultitaskProblem, MultitaskSplit
 from ._newsgroups import load_newsgroups
 from ._problem import Split, TransferProblem
 from ._regression import load_thirds, make_friedman_transfer, thirds
 
 __all__ = [
+    "MultitaskProblem",
+    "MultitaskSplit",
     "Split",
     "TransferProblem",
     "embedded_problems",
+    "load_digits_multitask",
     "load_digits_transfer",
     "load_newsgroups",
     "load_thirds",
@@ -20,7 +25,7 @@ __all__ = [
 
 
 def embedded_problems() -> list[TransferProblem]:
-    """Return every problem whose data comes with the installed packages: no download, no file to provide.
+    """Return every transfer problem whose data comes with the installed packages: no download, no file to provide.
 
     Examples
     --------

@@ -14,6 +14,7 @@ from scipy.sparse.linalg import svds
 from sklearn.datasets import fetch_20newsgroups
 from sklearn.feature_extraction.text import CountVectorizer
 
+from ._files import find_file
 from ._problem import TransferProblem, _read_only
 
 NewsgroupsName = Literal["comp vs sci", "rec vs sci", "comp vs talk", "comp vs rec", "rec vs talk", "sci vs talk"]
@@ -116,16 +117,10 @@ def load_newsgroups(
 
 
 def _corpus_file(data_home: str | os.PathLike[str] | None) -> Path:
-    if data_home is not None:
-        path = Path(data_home) / _FILE
-    else:
-        path = Path(os.environ.get("GAPMIN_DATA") or "$GAPMIN_DATA") / "20newsgroups" / _FILE
-    if not path.is_file():
-        raise FileNotFoundError(
-            f"{path} is not there: set GAPMIN_DATA to the folder that holds 20newsgroups/{_FILE} (the file "
-            "that scikit-learn's fetch_20newsgroups writes to its data_home), or pass its folder as data_home"
-        )
-    return path.resolve()
+    origin = (
+        "(the file that scikit-learn's fetch_20newsgroups writes to its data_home), or pass its folder as data_home"
+    )
+    return find_file(f"20newsgroups/{_FILE}", origin, data_home)
 
 
 @cache

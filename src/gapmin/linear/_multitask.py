@@ -11,8 +11,8 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import ClassifierMixin
 from sklearn.metrics import accuracy_score, r2_score
 from sklearn.utils.metaestimators import available_if
-from sklearn.utils.validation import _num_samples
 
+from gapmin._tasks import check_tasks, known_tasks, plain
 from gapmin.gap import RiskBound
 from gapmin.linear._losses import Array
 from gapmin.linear._matrix import stack
@@ -68,12 +68,12 @@ class MultitaskSetting(LinearSetting):
             rows = np.flatnonzero((task == each) & used)
             if not rows.size:
                 raise ValueError(
-                    f"every row of task {_plain(each)!r} has sample_weight 0: leave the task out, or weigh its rows"
+                    f"every row of task {plain(each)!r} has sample_weight 0: leave the task out, or weigh its rows"
                 )
             if isinstance(self, ClassifierMixin) and np.unique(labels[rows]).size < 2:
                 only = self.classes_[int(labels[rows[0]] > 0)]
                 raise ValueError(
-                    f"task {_plain(each)!r} has one class ({only}) among its {rows.size} rows: add rows of the other "
+                    f"task {plain(each)!r} has one class ({only}) among its {rows.size} rows: add rows of the other "
                     "class to the task, or leave it out"
                 )
             tasks.append(Rows(features[rows], labels[rows], weight[rows] / weight[rows].sum()))
@@ -110,25 +110,7 @@ class MultitaskSetting(LinearSetting):
         )
 
     def _task_of(self, sample_task: ArrayLike | None, n_rows: int) -> NDArray[np.intp]:
-        """Return the number of each row's task, or say which task is unknown."""
-        if sample_task is None:
-            if self.tasks_.size > 1:
-                raise ValueError(
-                    f"sample_task is missing: this model has {self.tasks_.size} tasks ({self.tasks_.tolist()}), "
-                    "so say which one each row belongs to"
-                )
-            return np.zeros(n_rows, dtype=np.intp)
-        task = check_tasks(sample_task, n_rows)
-        at = np.full(n_rows, -1)
-        for k, each in enumerate(self.tasks_):
-            at[task == each] = k
-        if (at < 0).any():
-            row = int(np.argmin(at))
-            raise ValueError(
-                f"sample_task has the unknown task {_plain(task[row])!r} at row {row}: "
-                f"this model was fitted on {self.tasks_.tolist()}"
-            )
-        return at
+        return known_tasks(sample_task, n_rows, self.tasks_)
 
     def _score(self, X: Any, sample_task: ArrayLike | None) -> Array:
         scores = self._scores(X)
@@ -178,34 +160,3 @@ class MultitaskClassifierMixin(ByTask, TwoClasses):
 
 class MultitaskRegressorMixin(ByTask, Numbers):
     """Numbers for the multitask settings."""
-
-
-def _plain(task: Any) -> Any:
-    """Return a label without numpy's name around it."""
-    return task.item() if hasattr(task, "item") else task
-
-
-def check_tasks(sample_task: ArrayLike | None, n_rows: int) -> NDArray[Any]:
-    """Return one task label a row; one task for None.
-
-    Examples
-    --------
-    >>> check_tasks(["a", "b"], 3)
-    Traceback (most recent call last):
-        ...
-    ValueError: sample_task has 2 entries for 3 rows: give one task for each row
-    """
-    if sample_task is None:
-        return np.zeros(n_rows, dtype=np.intp)
-    task = np.asarray(sample_task)
-    if task.ndim != 1:
-        raise ValueError(f"sample_task has {task.ndim} dimensions: give one task for each row")
-    if _num_samples(task) != n_rows:
-        raise ValueError(f"sample_task has {task.size} entries for {n_rows} rows: give one task for each row")
-    missing = np.array([each is None or each != each for each in task.tolist()], dtype=bool)
-    if missing.any():
-        row = int(np.argmax(missing))
-        raise ValueError(f"sample_task has {task[row]} at row {row}: name the task of every row")
-    if task.dtype.kind == "O" and len({isinstance(each, str) for each in task.tolist()}) > 1:
-        raise ValueError("sample_task has both text and other values: name the tasks in one way")
-    return task

@@ -1,0 +1,106 @@
+"""Reading the published files of MNIST (idx), MNIST-M (npz) and USPS (HDF5), and refusing damaged ones."""
+
+from __future__ import annotations
+
+import gzip
+import math
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+Digits = tuple[NDArray[Any], NDArray[np.int64]]
+"""Images as they are stored, and the digit on each."""
+
+IDX_BYTES = 0x0800
+"""The magic number of an idx file of unsigned bytes, to which the number of dimensions is added."""
+
+
+def read_mnist(images_path: Path, labels_path: Path) -> Digits:
+    """Return 28 x 28 bytes an image."""
+    both = f"{images_path} with {labels_path.name}"
+    return _checked(_read_idx(images_path, 3), _read_idx(labels_path, 1), (28, 28), both)
+
+
+def read_mnist_m(path: Path) -> tuple[Digits, Digits]:
+    """Return 32 x 32 x 3 bytes an image, of the training and of the test part."""
+
+    def part(name: str) -> Digits:
+        with _decoding(path), np.load(path) as archive:
+            images, labels = archive[f"{name}_x"], archive[f"{name}_y"]
+        if images.dtype != np.uint8:
+            raise ValueError(f"{path} holds {images.dtype} values in {name}_x: expected bytes (uint8)")
+        return _checked(images, labels, (32, 32, 3), path)
+
+    return part("train"), part("test")
+
+
+def read_usps(path: Path) -> tuple[Digits, Digits]:
+    """Return 16 x 16 numbers between 0 and 1 an image, of the training and of the test part."""
+    try:
+        import h5py
+    except ImportError as error:
+        raise ImportError(
+            f'{path.name} is an HDF5 file, which needs h5py, which is not installed: run pip install "gapmin[data]"'
+        ) from error
+
+    def part(name: str) -> Digits:
+        with _decoding(path), h5py.File(path) as file:
+            rows = np.asarray(file[f"{name}/data"], dtype=np.float32)
+            labels = np.asarray(file[f"{name}/target"])
+        rows, labels = _checked(rows, labels, (256,), path)
+        if not ((rows >= 0) & (rows <= 1)).all():
+            raise ValueError(f"{path} holds values from {rows.min()} to {rows.max()}: expected 0 to 1")
+        return rows.reshape(-1, 16, 16), labels
+
+    return part("train"), part("test")
+
+
+def _read_idx(path: Path, n_dimensions: int) -> NDArray[np.uint8]:
+    """Return the array of unsigned bytes in a gzipped idx file.
+
+    Four bytes of magic number and four for each size, the most significant first; then the values.
+    """
+    with _decoding(path):
+        content = gzip.decompress(path.read_bytes())
+        magic, *shape = np.frombuffer(content, dtype=">u4", count=1 + n_dimensions).tolist()
+    if magic != IDX_BYTES + n_dimensions:
+        raise ValueError(
+            f"{path} starts with {magic:#06x}, not {IDX_BYTES + n_dimensions:#06x}: "
+            f"expected an idx file of bytes in {n_dimensions} dimensions"
+        )
+    header_size = 4 * (1 + n_dimensions)
+    n_bytes = len(content) - header_size
+    if n_bytes != math.prod(shape):
+        raise ValueError(f"{path} announces {' x '.join(map(str, shape))} bytes and holds {n_bytes}: get it again")
+    return np.frombuffer(content, dtype=np.uint8, offset=header_size).reshape(shape)
+
+
+def _checked(images: NDArray[Any], labels: NDArray[Any], shape: tuple[int, ...], where: Path | str) -> Digits:
+    if images.shape[1:] != shape or labels.shape != images.shape[:1]:
+        raise ValueError(
+            f"{where} holds images of shape {images.shape} and labels of shape {labels.shape}: "
+            f"expected images of shape {shape} and one label for each"
+        )
+    if labels.dtype.kind not in "iu" or not np.isin(labels, range(10)).all():
+        raise ValueError(
+            f"{where} holds the {labels.dtype} labels {_some(np.unique(labels))}: expected integers 0 to 9"
+        )
+    return images, labels.astype(np.int64)
+
+
+def _some(values: NDArray[Any]) -> str:
+    return ", ".join(map(str, values[:12].tolist())) + (", …" if values.size > 12 else "")
+
+
+@contextmanager
+def _decoding(path: Path) -> Iterator[None]:
+    try:
+        yield
+    except Exception as error:  # gzip, zipfile, NumPy and HDF5 each have errors of their own for damaged bytes
+        raise ValueError(
+            f"{path} cannot be read ({type(error).__name__}: {error}): put the published file in its place"
+        ) from error

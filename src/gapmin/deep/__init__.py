@@ -1,0 +1,56 @@
+"""gapMTNN and its baselines on PyTorch: ``pip install "gapmin[deep]"``."""
+
+from __future__ import annotations
+
+try:
+    import torch as _torch  # noqa: F401
+except ImportError as error:
+    raise ImportError('gapmin.deep needs PyTorch: pip install "gapmin[deep]"') from error
+
+from gapmin.deep.callbacks import Callback, CSVLogger, EarlyStopping, TensorBoard
+from gapmin.deep.estimator import GapMTNNClassifier, MultitaskClassifier
+from gapmin.deep.heads import Batch, MultitaskNet, TaskHeads
+from gapmin.deep.images import ImageFolder
+from gapmin.deep.nets import MLP, AlexNet, LeNet, ResNet18
+from gapmin.deep.objectives import (
+    AMTNN,
+    AdvH,
+    AdvW,
+    GapMTNN,
+    MultiObjective,
+    Objective,
+    Step,
+    Uniform,
+    Weighted,
+)
+from gapmin.deep.trainer import Trainer
+from gapmin.deep.weights import load_weights, pretrained
+
+__all__ = [
+    "AMTNN",
+    "MLP",
+    "AdvH",
+    "AdvW",
+    "AlexNet",
+    "Batch",
+    "CSVLogger",
+    "Callback",
+    "EarlyStopping",
+    "GapMTNN",
+    "GapMTNNClassifier",
+    "ImageFolder",
+    "LeNet",
+    "MultiObjective",
+    "MultitaskClassifier",
+    "MultitaskNet",
+    "Objective",
+    "ResNet18",
+    "Step",
+    "TaskHeads",
+    "TensorBoard",
+    "Trainer",
+    "Uniform",
+    "Weighted",
+    "load_weights",
+    "pretrained",
+]

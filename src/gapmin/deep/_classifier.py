@@ -1,0 +1,286 @@
+"""Fit, predict, save and load: a network of many tasks as a scikit-learn classifier."""
+
+from __future__ import annotations
+
+import os
+from abc import abstractmethod
+from copy import deepcopy
+from numbers import Integral, Real
+from typing import Any, ClassVar, Self
+
+import numpy as np
+import torch
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator, ClassifierMixin, _fit_context
+from sklearn.metrics import accuracy_score
+from sklearn.utils import check_random_state, column_or_1d
+from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import check_consistent_length, check_is_fitted
+from torch import nn
+
+from gapmin._tasks import check_tasks, known_tasks, plain
+from gapmin.deep import persistence
+from gapmin.deep._inputs import digest, is_dataset, labels_of, read_rows, row_shape, set_aside
+from gapmin.deep.batches import TaskRows
+from gapmin.deep.heads import MultitaskNet, TaskHeads
+from gapmin.deep.nets import build_extractor
+from gapmin.deep.objectives import Objective
+from gapmin.deep.trainer import Trainer, pick_device
+
+
+class NetworkClassifier(ClassifierMixin, BaseEstimator):
+    """What all classifiers of many tasks share: everything but the objective."""
+
+    __metadata_request__fit: ClassVar[dict[str, bool]] = {"sample_task": True}
+    __metadata_request__predict: ClassVar[dict[str, bool]] = {"sample_task": True}
+    __metadata_request__predict_proba: ClassVar[dict[str, bool]] = {"sample_task": True}
+    __metadata_request__score: ClassVar[dict[str, bool]] = {"sample_task": True}
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        "extractor": [StrOptions({"lenet", "alexnet", "resnet18", "mlp"}), nn.Module, None],
+        "head_hidden": [Interval(Integral, 1, None, closed="left"), None],
+        "head_activation": [StrOptions({"elu", "relu", "tanh"}), None],
+        "epochs": [Interval(Integral, 0, None, closed="left")],
+        "batch_size": [Interval(Integral, 1, None, closed="left")],
+        "lr": [Interval(Real, 0, None, closed="neither")],
+        "lr_decay": [Interval(Real, 0, 1, closed="right")],
+        "lr_every": [Interval(Integral, 1, None, closed="left")],
+        "weight_decay": [Interval(Real, 0, None, closed="left")],
+        "sampling": [StrOptions({"cycle", "once"})],
+        "validation": [Interval(Real, 0, 1, closed="neither"), None],
+        "callbacks": ["array-like", None],
+        "checkpoint_dir": [str, os.PathLike, None],
+        "checkpoint_every": [Interval(Integral, 1, None, closed="left"), None],
+        "device": [str, torch.device],
+        "channels_last": ["boolean"],
+        "random_state": ["random_state"],
+        "verbose": ["verbose"],
+    }
+
+    def __init__(
+        self,
+        *,
+        extractor: str | nn.Module | None = None,
+        head_hidden: int | None = None,
+        head_activation: str | None = None,
+        epochs: int = 120,
+        batch_size: int = 64,
+        lr: float = 2e-4,
+        lr_decay: float = 0.95,
+        lr_every: int = 5,
+        weight_decay: float = 1e-4,
+        sampling: str = "cycle",
+        validation: float | None = None,
+        callbacks: Any = None,
+        checkpoint_dir: str | os.PathLike[str] | None = None,
+        checkpoint_every: int | None = None,
+        device: str | torch.device = "auto",
+        channels_last: bool = True,
+        random_state: Any = None,
+        verbose: int = 0,
+    ) -> None:
+        self.extractor = extractor
+        self.head_hidden = head_hidden
+        self.head_activation = head_activation
+        self.epochs = epochs
+        self.batch_size = batch_size
+        self.lr = lr
+        self.lr_decay = lr_decay
+        self.lr_every = lr_every
+        self.weight_decay = weight_decay
+        self.sampling = sampling
+        self.validation = validation
+        self.callbacks = callbacks
+        self.checkpoint_dir = checkpoint_dir
+        self.checkpoint_every = checkpoint_every
+        self.device = device
+        self.channels_last = channels_last
+        self.random_state = random_state
+        self.verbose = verbose
+
+    @_fit_context(prefer_skip_nested_validation=True)
+    def fit(self, X: Any, y: ArrayLike | None = None, *, sample_task: ArrayLike | None = None) -> Self:
+        """Train one network for all tasks.
+
+        Parameters
+        ----------
+        X : array-like, Tensor or Dataset
+            Rows (n, features), images (n, channels, height, width), or a map-style dataset of images, as `ImageFolder`
+            is, whose items are read when they are needed.
+        y : array-like of shape (n,)
+            Labels of any kind; may be left out for a dataset that has `targets`. Tasks may differ in the classes they
+            have: a head learns a class that its own task lacks only from the rows of other tasks, and centroids are
+            compared for the classes that both tasks have.
+        sample_task : array-like of shape (n,), optional
+            Which task a row belongs to: any labels. None makes all rows one task.
+
+        Returns
+        -------
+        self
+        """
+        if self.checkpoint_dir is not None and not isinstance(self.random_state, Integral):
+            raise ValueError(
+                f"random_state is {self.random_state!r}: with checkpoint_dir give an integer, "
+                "or a resumed fit could not be the same as one that was never killed"
+            )
+        rows = read_rows(self, X, reset=True)
+        labels = column_or_1d(labels_of(X, y), warn=True)
+        check_consistent_length(np.empty(len(rows)), labels)
+        check_classification_targets(labels)
+        self.classes_, codes = np.unique(labels, return_inverse=True)
+        if self.classes_.size < 2:
+            raise ValueError(f"y has one class ({plain(self.classes_[0])!r}): a classifier needs rows of two or more")
+        self.tasks_, task = np.unique(check_tasks(sample_task, len(labels)), return_inverse=True)
+        tasks = [np.flatnonzero(task == k) for k in range(self.tasks_.size)]
+        seed = int(check_random_state(self.random_state).randint(2**31 - 1))
+        # The networks draw from torch's global generator: the user's own stream goes on as if nothing had been.
+        with torch.random.fork_rng():
+            torch.manual_seed(seed)
+            objective = self._build(row_shape(rows))
+            callbacks = deepcopy(list(self.callbacks or ()))
+            trainer = Trainer(
+                objective,
+                epochs=self.epochs,
+                batch_size=self.batch_size,
+                lr=self.lr,
+                lr_decay=self.lr_decay,
+                lr_every=self.lr_every,
+                weight_decay=self.weight_decay,
+                sampling=self.sampling,
+                device=pick_device(self.device),
+                callbacks=callbacks,
+                checkpoint_dir=self.checkpoint_dir,
+                checkpoint_every=self.checkpoint_every,
+                fingerprint={"data": digest(rows, codes, task), "validation": self.validation}
+                if self.checkpoint_dir
+                else None,
+                task_names=self.tasks_.tolist(),
+                seed=seed,
+                verbose=self.verbose,
+            )
+            y_codes = torch.from_numpy(codes.astype(np.int64))
+            parts: dict[str, list[Any]] = {}
+            for name, share in (("validation", self.validation), ("holdout", objective.holdout_share)):
+                if share:
+                    tasks, parts[name] = set_aside(tasks, codes, share, seed)
+            trainer.fit(
+                TaskRows(rows, y_codes, tasks, self.channels_last),
+                **{name: TaskRows(rows, y_codes, aside, self.channels_last) for name, aside in parts.items()},
+            )
+        self.history_ = trainer.history
+        self._keep(objective.cpu())
+        return self
+
+    def _build(self, shape: tuple[int, ...]) -> Objective:
+        """Return the objective with its network, untrained."""
+        name = ("lenet" if len(shape) == 3 else "mlp") if self.extractor is None else self.extractor
+        extractor = build_extractor(name, shape)
+        small = name == "lenet"
+        heads = TaskHeads(
+            n_tasks=self.tasks_.size,
+            in_features=int(extractor.out_features),  # type: ignore[arg-type]
+            hidden=self.head_hidden or (128 if small else 256),
+            n_classes=self.classes_.size,
+            activation=self.head_activation or ("elu" if small else "relu"),
+        )
+        net = MultitaskNet(extractor, heads)
+        if self.channels_last and len(shape) == 3:
+            net.extractor.to(memory_format=torch.channels_last)  # type: ignore[call-overload]
+        self.input_shape_ = shape
+        return self._objective().setup(net)
+
+    @abstractmethod
+    def _objective(self) -> Objective:
+        """Return a new objective, without a network."""
+
+    def _keep(self, objective: Objective) -> None:
+        """Take over a trained objective."""
+        self.objective_ = objective.eval()
+        relation = getattr(objective, "relation", None)
+        if relation is not None:
+            wide = relation.double().numpy()
+            self.relation_ = wide / wide.sum(axis=1, keepdims=True)
+
+    def _rows(self, X: Any, sample_task: ArrayLike | None) -> TaskRows:
+        """Return the rows by task, checked against the fit."""
+        check_is_fitted(self)
+        rows = read_rows(self, X, reset=False)
+        if row_shape(rows) != self.input_shape_:
+            raise ValueError(
+                f"X has rows of shape {row_shape(rows)}, the model was fitted on {self.input_shape_}: "
+                "give rows of that shape"
+            )
+        task = known_tasks(sample_task, len(rows), self.tasks_)
+        tasks = [np.flatnonzero(task == k) for k in range(self.tasks_.size)]
+        return TaskRows(rows, torch.zeros(len(rows), dtype=torch.int64), tasks, self.channels_last)
+
+    @torch.no_grad()
+    def _run(self, rows: TaskRows, what: str) -> NDArray[np.float32]:
+        """Return the own head's logits, or the features, of each row in the order given."""
+        device = pick_device(self.device)
+        objective = self.objective_.to(device).eval()
+        batch_size = int(np.clip(2**24 // max(int(np.prod(self.input_shape_)), 1), 1, 1024))
+        parts = [getattr(objective.net.own(batch), what).cpu() for batch in rows.in_order(batch_size, device)]
+        self.objective_.cpu()
+        found = torch.cat(parts).numpy()
+        out = np.empty_like(found)
+        out[np.concatenate(rows.tasks)] = found
+        return out
+
+    def predict_proba(self, X: Any, *, sample_task: ArrayLike | None = None) -> NDArray[np.float32]:
+        """Return the probability of each class of `classes_`, by the head of each row's own task.
+
+        Parameters
+        ----------
+        X : array-like, Tensor or Dataset
+        sample_task : array-like of shape (n,)
+            May be left out where there is one task.
+        """
+        logits = self._run(self._rows(X, sample_task), "logits")
+        return torch.softmax(torch.from_numpy(logits), dim=1).numpy()
+
+    def predict(self, X: Any, *, sample_task: ArrayLike | None = None) -> NDArray[Any]:
+        """Return the label of each row, by the head of its own task."""
+        return self.classes_[self._run(self._rows(X, sample_task), "logits").argmax(axis=1)]
+
+    def transform(self, X: Any) -> NDArray[np.float32]:
+        """Return the features that the shared extractor makes of each row."""
+        check_is_fitted(self)
+        n_rows = len(X) if is_dataset(X) else np.shape(X)[0]
+        return self._run(self._rows(X, np.repeat(self.tasks_[:1], n_rows)), "z")
+
+    def score(
+        self,
+        X: Any,
+        y: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
+        *,
+        sample_task: ArrayLike | None = None,
+    ) -> float:
+        """Return the share of rows that are labelled right."""
+        predicted = self.predict(X, sample_task=sample_task)
+        return float(accuracy_score(labels_of(X, y), predicted, sample_weight=sample_weight))
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the fitted model to one file: weights as safetensors, the rest as JSON in its header; no pickle.
+
+        Parameters
+        ----------
+        path : str or Path
+            Conventionally ending in ``.safetensors``; replaced whole if it exists.
+        """
+        check_is_fitted(self)
+        persistence.save(self, path)
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str], *, extractor: nn.Module | None = None) -> Self:
+        """Read a model that `save` wrote.
+
+        Parameters
+        ----------
+        path : str or Path
+        extractor : Module, optional
+            For a model whose extractor was a module of yours: one of the same shape; its weights are replaced.
+        """
+        return persistence.load(cls, path, extractor)

@@ -1,0 +1,113 @@
+"""From what users have, numpy arrays, tensors or datasets of images, to rows that can be trained on."""
+
+from __future__ import annotations
+
+import hashlib
+import warnings
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import ArrayLike, NDArray
+from sklearn.utils.validation import validate_data
+from torch import Tensor
+
+from gapmin.deep.batches import Indices
+
+
+def is_dataset(X: Any) -> bool:
+    """Tell a map-style dataset, whose items are read one by one, from an array."""
+    return isinstance(X, torch.utils.data.Dataset)
+
+
+def read_rows(estimator: Any, X: Any, *, reset: bool) -> Any:
+    """Return X as a float32 tensor without a copy where none is needed; a dataset as it is.
+
+    Parameters
+    ----------
+    estimator : estimator
+        Gets `n_features_in_` and the like.
+    X : array-like or Tensor of shape (rows, features) or (rows, channels, height, width), or Dataset
+    reset : bool
+        Whether this is the fit.
+    """
+    if is_dataset(X):
+        if len(X) == 0:
+            raise ValueError("the dataset has 0 rows: give at least one")
+        return X
+    if isinstance(X, Tensor):
+        X = X.detach().cpu().numpy()
+    array = validate_data(estimator, X, reset=reset, dtype=np.float32, allow_nd=True, order="C")
+    if array.ndim not in (2, 4):
+        raise ValueError(
+            f"X has shape {array.shape}: give rows (n, features) or images (n, channels, height, width); "
+            "X[:, None] adds the channel of grey images"
+        )
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message=".*not writable.*")  # nothing here writes into it
+        return torch.from_numpy(array)
+
+
+def row_shape(rows: Any) -> tuple[int, ...]:
+    """Return the shape of one row."""
+    if isinstance(rows, Tensor):
+        return tuple(rows.shape[1:])
+    item = rows[0]
+    item = item[0] if isinstance(item, (tuple, list)) else item
+    if not isinstance(item, Tensor):
+        raise ValueError(f"the dataset's first item is a {type(item).__name__}: give items that are float tensors")
+    return tuple(item.shape)
+
+
+def labels_of(X: Any, y: ArrayLike | None) -> ArrayLike:
+    """Return y; of a dataset without one its `targets`, as torchvision's have them."""
+    if y is not None:
+        return y
+    targets = getattr(X, "targets", None)
+    if targets is None:
+        raise ValueError("y is missing: give a label for each row, or a dataset that has `targets`")
+    return np.asarray(targets)
+
+
+def digest(rows: Any, y: NDArray[Any], task: NDArray[Any]) -> str:
+    """Return a fingerprint of the data; of a dataset the labels alone."""
+    seen = hashlib.sha256()
+    for array in (y, task):
+        seen.update(np.ascontiguousarray(array).tobytes())
+    if isinstance(rows, Tensor):
+        seen.update(np.ascontiguousarray(rows.numpy()).data)
+    return seen.hexdigest()[:16]
+
+
+def set_aside(
+    tasks: Sequence[Indices], y: NDArray[Any], share: float, seed: int
+) -> tuple[list[Indices], list[Indices]]:
+    """Take a share of each class of each task aside: what is left, and what was taken, at least one row a task.
+
+    A class with a single row in a task stays with what is left.
+
+    Examples
+    --------
+    >>> left, aside = set_aside([np.arange(10)], np.repeat([0, 1], 5), share=0.2, seed=0)
+    >>> len(left[0]), len(aside[0])
+    (8, 2)
+    """
+    left, aside = [], []
+    for k, rows in enumerate(tasks):
+        rng = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(k, 7)))
+        mixed = rng.permutation(rows)
+        by_class = [mixed[y[mixed] == c] for c in np.unique(y[rows])]
+        taken = [each[: min(round(share * len(each)), len(each) - 1)] for each in by_class]
+        if not any(map(len, taken)):
+            largest = max(by_class, key=len)
+            if len(largest) < 2:
+                raise ValueError(
+                    f"task {k} has {len(rows)} rows, one of each class: none can be set aside; "
+                    "give more rows, or set validation and relation_data so that none are needed"
+                )
+            taken = [largest[:1]]
+        chosen = np.sort(np.concatenate(taken))
+        aside.append(chosen)
+        left.append(rows[~np.isin(rows, chosen)])
+    return left, aside

@@ -1,0 +1,97 @@
+"""Class centroids of every task as moving averages, and how far apart those of two tasks are."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import torch
+from torch import Tensor, nn
+
+
+class Centroids(nn.Module):
+    """C_k^c, the mean features of task k's rows of class c, over past batches with falling weight.
+
+    Sums and counts are kept, so that a batch with two rows of a class moves its centroid less than one with twenty.
+    A class that is absent from a batch keeps its centroid.
+
+    Parameters
+    ----------
+    n_tasks, n_classes, n_features : int
+    decay : float, default=0.7
+        What is left of a class's past when rows of it come in.
+    """
+
+    sums: Tensor
+    counts: Tensor
+
+    def __init__(self, n_tasks: int, n_classes: int, n_features: int, decay: float = 0.7) -> None:
+        super().__init__()
+        self.decay = decay
+        self.register_buffer("sums", torch.zeros(n_tasks, n_classes, n_features))
+        self.register_buffer("counts", torch.zeros(n_tasks, n_classes))
+
+    def forward(
+        self,
+        features: Tensor,
+        y: Tensor,
+        sizes: Sequence[int],
+        all_reduce: Callable[[Tensor], Tensor] = lambda tensor: tensor,
+    ) -> tuple[Tensor, Tensor]:
+        """Take in a batch; return sums and counts with its part of the gradient, and keep them without.
+
+        Parameters
+        ----------
+        features : Tensor of shape (rows, n_features)
+        y : Tensor of shape (rows,)
+        sizes : sequence of int
+        all_reduce : callable
+            Adds up sums and counts over processes.
+        """
+        K, C, d = self.sums.shape
+        task = torch.repeat_interleave(torch.arange(K, device=y.device), torch.tensor(sizes, device=y.device))
+        cell = task * C + y
+        member = torch.zeros(K * C, len(y), dtype=features.dtype, device=y.device)
+        member[cell, torch.arange(len(y), device=y.device)] = 1
+        batch_sums = all_reduce((member @ features).view(K, C, d))
+        batch_counts = all_reduce(member.sum(1).view(K, C))
+        kept = torch.where(batch_counts > 0, self.decay, 1.0)
+        sums = kept.unsqueeze(-1) * self.sums + batch_sums
+        counts = kept * self.counts + batch_counts
+        if self.training:
+            # Replaced, not written into: the sums just returned may wait for their backward pass.
+            self.sums, self.counts = sums.detach(), counts.detach()
+        return sums, counts
+
+
+def semantic_distances(sums: Tensor, counts: Tensor, reduction: str = "mean") -> Tensor:
+    """Return the K x K squared distances between the tasks' class centroids.
+
+    Parameters
+    ----------
+    sums : Tensor of shape (K, classes, d)
+    counts : Tensor of shape (K, classes)
+    reduction : "mean" or "sum"
+        Over the classes that both tasks have seen and over the features. The paper prints sums, and one weight for
+        every data set; a mean is what makes such a weight mean the same everywhere.
+
+    Examples
+    --------
+    Two tasks, two classes; the second task has not seen class 1:
+
+    >>> import torch
+    >>> sums = torch.tensor([[[2.0, 0.0], [1.0, 1.0]], [[0.0, 6.0], [0.0, 0.0]]])
+    >>> counts = torch.tensor([[2.0, 1.0], [3.0, 0.0]])
+    >>> semantic_distances(sums, counts, "sum")[0, 1]
+    tensor(5.)
+    """
+    centroids = sums / counts.clamp_min(1e-12).unsqueeze(-1)
+    seen = (counts > 0).to(sums.dtype)
+    both = seen.unsqueeze(1) * seen.unsqueeze(0)
+    squared = (centroids.unsqueeze(1) - centroids.unsqueeze(0)).square()
+    distances = ((squared.sum(-1) if reduction == "sum" else squared.mean(-1)) * both).sum(-1)
+    return distances if reduction == "sum" else distances / both.sum(-1).clamp_min(1)
+
+
+def mean_distances(sums: Tensor, counts: Tensor, reduction: str = "mean") -> Tensor:
+    """Return the K x K squared distances between the tasks' means over all classes."""
+    return semantic_distances(sums.sum(1, keepdim=True), counts.sum(1, keepdim=True), reduction)

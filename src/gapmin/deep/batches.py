@@ -1,0 +1,102 @@
+"""The rows of K tasks, and the batches an epoch makes of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from gapmin.deep.heads import Batch
+
+Indices = NDArray[np.intp]
+
+
+class TaskRows:
+    """Rows with their classes, and which of them belong to each task.
+
+    Parameters
+    ----------
+    x : Tensor of shape (rows, ...) or a map-style Dataset
+        Of a dataset, item i is the row or a tuple that begins with it; it is read when its batch comes up.
+    y : Tensor of shape (rows,)
+        Classes as numbers from 0.
+    tasks : sequence of K arrays of int
+        The rows of each task.
+    channels_last : bool, default=False
+        Hand out images in the channels-last memory format.
+    """
+
+    def __init__(self, x: Any, y: Tensor, tasks: Sequence[Indices], channels_last: bool = False) -> None:
+        self.x, self.y, self.tasks, self.channels_last = x, y, [np.asarray(rows) for rows in tasks], channels_last
+
+    @property
+    def sizes(self) -> list[int]:
+        """How many rows each task has."""
+        return [len(rows) for rows in self.tasks]
+
+    def take(self, chosen: Sequence[Indices], device: torch.device | str = "cpu") -> Batch:
+        """Return the batch of the chosen rows of each task."""
+        rows = np.concatenate(chosen)
+        if isinstance(self.x, Tensor):
+            x = self.x[torch.from_numpy(rows)]
+        else:
+            items = (self.x[int(i)] for i in rows)
+            x = torch.stack([item[0] if isinstance(item, (tuple, list)) else item for item in items])
+        if self.channels_last and x.ndim == 4:
+            x = x.contiguous(memory_format=torch.channels_last)
+        y = self.y[torch.from_numpy(rows)]
+        return Batch(x.to(device, non_blocking=True), y.to(device, non_blocking=True), [len(each) for each in chosen])
+
+    def in_order(self, batch_size: int, device: torch.device | str = "cpu") -> Iterator[Batch]:
+        """Iterate over all rows once, in their order, task after task."""
+        K = len(self.tasks)
+        for k, rows in enumerate(self.tasks):
+            for start in range(0, len(rows), batch_size):
+                yield self.take([rows[start : start + batch_size] if j == k else rows[:0] for j in range(K)], device)
+
+    def side_by_side(self, batch_size: int, device: torch.device | str = "cpu") -> Iterator[Batch]:
+        """Iterate over all rows once, in their order, all tasks in each batch as long as they last."""
+        for start in range(0, max(self.sizes), batch_size):
+            yield self.take([rows[start : start + batch_size] for rows in self.tasks], device)
+
+
+def epoch_plan(
+    tasks: Sequence[Indices], batch_size: int, seed: int, epoch: int, sampling: str = "cycle"
+) -> list[list[Indices]]:
+    """Return the rows of each task in each batch of an epoch; the same for the same arguments.
+
+    Parameters
+    ----------
+    tasks : sequence of K arrays of int
+    batch_size : int
+        Rows of each task in a batch.
+    seed, epoch : int
+    sampling : "cycle" or "once"
+        Tasks of unequal size: either the smaller ones start anew until the largest is through, so that every batch has
+        as many rows of each; or every row comes once, and a batch has fewer rows of a smaller task, maybe none.
+
+    Examples
+    --------
+    >>> plan = epoch_plan([np.arange(5), np.arange(5, 7)], batch_size=2, seed=0, epoch=0)
+    >>> [[len(rows) for rows in batch] for batch in plan]
+    [[2, 2], [2, 2], [1, 1]]
+    >>> plan = epoch_plan([np.arange(5), np.arange(5, 7)], batch_size=2, seed=0, epoch=0, sampling="once")
+    >>> [[len(rows) for rows in batch] for batch in plan]
+    [[2, 1], [2, 1], [1, 0]]
+    """
+    longest = max(len(rows) for rows in tasks)
+    n_steps = -(-longest // batch_size)
+    by_task = []
+    for k, rows in enumerate(tasks):
+        rng = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(epoch, k)))
+        if sampling == "once":
+            by_task.append(np.array_split(rng.permutation(rows), n_steps))
+            continue
+        rounds = -(-longest // len(rows))
+        order = np.concatenate([rng.permutation(rows) for _ in range(rounds)])[:longest]
+        by_task.append(np.split(order, range(batch_size, longest, batch_size)))
+    return [list(batch) for batch in zip(*by_task, strict=True)]

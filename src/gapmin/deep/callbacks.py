@@ -1,0 +1,183 @@
+"""What may happen beside the training: stop early, write a table, feed TensorBoard."""
+
+from __future__ import annotations
+
+import csv
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from gapmin.deep.trainer import Trainer
+
+Record = dict[str, Any]
+
+
+class Callback:
+    """The base of callbacks: override what is needed.
+
+    A callback that keeps something between epochs returns it from `state_dict` and takes it back in
+    `load_state_dict`, as plain numbers, texts, lists, dicts and tensors; then a run that is killed and resumed ends
+    as if it had not been.
+    """
+
+    def begin(self, trainer: Trainer) -> None:
+        """Before the first step, or the first after a resume; ``trainer.history`` has what came before."""
+
+    def epoch(self, trainer: Trainer, record: Record) -> bool | None:
+        """After each epoch, with its record, the last of ``trainer.history``; True stops the training."""
+
+    def end(self, trainer: Trainer) -> None:
+        """When the training is over."""
+
+    def state_dict(self) -> dict[str, Any]:
+        """Return what a resumed run needs."""
+        return {}
+
+    def load_state_dict(self, state: dict[str, Any]) -> None:
+        """Take it back."""
+
+
+class EarlyStopping(Callback):
+    """Stop when a figure has not fallen for some epochs, and go back to the weights of its best epoch.
+
+    Parameters
+    ----------
+    monitor : str, default="validation_error"
+        A number of the epoch's record, the less the better.
+    patience : int, default=10
+        Epochs to wait.
+    min_delta : float, default=0.0
+        What counts as a fall.
+    restore_best : bool, default=True
+    """
+
+    def __init__(
+        self,
+        monitor: str = "validation_error",
+        patience: int = 10,
+        min_delta: float = 0.0,
+        restore_best: bool = True,
+    ) -> None:
+        self.monitor = monitor
+        self.patience = patience
+        self.min_delta = min_delta
+        self.restore_best = restore_best
+        self._start_anew()
+
+    def _start_anew(self) -> None:
+        self.best: float | None = None
+        self.waited = 0
+        self._weights: dict[str, Any] | None = None
+
+    def begin(self, trainer: Trainer) -> None:
+        """Forget a former fit."""
+        if not trainer.history:
+            self._start_anew()
+
+    def epoch(self, trainer: Trainer, record: Record) -> bool:
+        """Compare with the best so far."""
+        if self.monitor not in record:
+            hint = ": set validation to a share of the rows" if self.monitor.startswith("validation") else ""
+            raise ValueError(f"EarlyStopping watches {self.monitor!r}, which is not among {sorted(record)}{hint}")
+        value = float(record[self.monitor])
+        if self.best is None or value < self.best - self.min_delta:
+            self.best, self.waited = value, 0
+            if self.restore_best:
+                self._weights = {name: v.detach().clone() for name, v in trainer.objective.state_dict().items()}
+        else:
+            self.waited += 1
+        return self.waited >= self.patience
+
+    def end(self, trainer: Trainer) -> None:
+        """Go back to the best weights."""
+        if self._weights is not None:
+            trainer.objective.load_state_dict(self._weights)
+
+    def state_dict(self) -> dict[str, Any]:
+        """Return the best so far."""
+        return {"best": self.best, "waited": self.waited, "weights": self._weights}
+
+    def load_state_dict(self, state: dict[str, Any]) -> None:
+        """Take it back."""
+        self.best, self.waited, self._weights = state["best"], state["waited"], state["weights"]
+
+
+class CSVLogger(Callback):
+    """Write the history to a CSV file after each epoch, whole each time, so that it is never half a table.
+
+    Parameters
+    ----------
+    path : str or Path
+    """
+
+    def __init__(self, path: str | os.PathLike[str]) -> None:
+        self.path = Path(path)
+
+    def begin(self, trainer: Trainer) -> None:
+        """Refuse a place that cannot be written to before any work is done."""
+        if not self.path.parent.is_dir():
+            raise ValueError(f"CSVLogger cannot write {self.path}: there is no folder {self.path.parent}")
+
+    def epoch(self, trainer: Trainer, record: Record) -> None:
+        """Write the epochs so far."""
+        rows = [flat(each) for each in trainer.history]
+        beside = self.path.with_name(f"{self.path.name}.part")
+        with beside.open("w", newline="", encoding="utf-8") as file:
+            writer = csv.DictWriter(file, fieldnames=list(rows[0]))
+            writer.writeheader()
+            writer.writerows(rows)
+        beside.replace(self.path)
+
+
+class TensorBoard(Callback):
+    """Send the figures of each epoch to TensorBoard.
+
+    Parameters
+    ----------
+    log_dir : str or Path
+    """
+
+    def __init__(self, log_dir: str | os.PathLike[str]) -> None:
+        self.log_dir = Path(log_dir)
+        self._writer: Any = None
+
+    def begin(self, trainer: Trainer) -> None:
+        """Open the log; epochs of a killed run that are to come again are dropped from view."""
+        try:
+            from torch.utils.tensorboard import SummaryWriter
+        except ImportError:
+            raise ImportError("the TensorBoard callback needs tensorboard: pip install tensorboard") from None
+        self._writer = SummaryWriter(str(self.log_dir), purge_step=len(trainer.history) + 1)
+
+    def epoch(self, trainer: Trainer, record: Record) -> None:
+        """Send every number of the record."""
+        for name, value in flat(record).items():
+            if name != "epoch":
+                self._writer.add_scalar(name.replace(" ", "/", 1), value, record["epoch"])
+        self._writer.flush()
+
+    def end(self, trainer: Trainer) -> None:
+        """Close the log."""
+        if self._writer is not None:
+            self._writer.close()
+            self._writer = None
+
+
+def flat(record: Record) -> dict[str, float]:
+    """Return a record with a number for each entry of its lists and dicts.
+
+    Examples
+    --------
+    >>> flat({"epoch": 1, "task_loss": {"mnist": 0.5}, "relation": [[0.75, 0.25]]})
+    {'epoch': 1, 'task_loss mnist': 0.5, 'relation 0 0': 0.75, 'relation 0 1': 0.25}
+    """
+    numbers: dict[str, float] = {}
+    for name, value in record.items():
+        if isinstance(value, dict):
+            numbers |= {f"{name} {inner}": number for inner, number in flat(value).items()}
+        elif isinstance(value, list):
+            numbers |= {f"{name} {inner}": number for inner, number in flat(dict(enumerate(value))).items()}  # type: ignore[arg-type]
+        else:
+            numbers[str(name)] = value
+    return numbers

@@ -1,0 +1,98 @@
+"""What a fitted network says of its tasks: Proposition 2, and the gaps between probe heads."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from gapmin.deep._inputs import set_aside
+from gapmin.deep.batches import TaskRows, epoch_plan
+from gapmin.deep.heads import SLOPE_OF_CROSS_ENTROPY, TaskHeads
+from gapmin.deep.losses import loss_matrix, own_losses
+from gapmin.gap import RiskBound
+from gapmin.linear.wasserstein import class_wasserstein_matrix, proposition_2
+
+if TYPE_CHECKING:
+    from gapmin.deep._classifier import NetworkClassifier
+
+_PROBE_EPOCHS = 20
+
+
+@dataclass(frozen=True)
+class TaskGaps:
+    """How far apart tasks are in the learnt features.
+
+    Attributes
+    ----------
+    tasks : list
+    losses : ndarray of shape (n_tasks, n_tasks)
+        Entry (j, k): the mean loss of task j's probe head on task k.
+    gaps : ndarray of shape (n_tasks, n_tasks)
+        losses[j, k] - losses[k, k]: what task k would lose by taking j's head for its own. Small means related; on
+        rows the probes were not trained on it can be below 0, where j's rows are the better teacher.
+    """
+
+    tasks: list[Any]
+    losses: NDArray[np.float64]
+    gaps: NDArray[np.float64]
+
+    @property
+    def affinity(self) -> NDArray[np.float64]:
+        """Minus the mean of the gaps in both directions: symmetric, the more the nearer."""
+        return -(self.gaps + self.gaps.T) / 2
+
+
+@torch.no_grad()
+def semantic_bound(
+    model: NetworkClassifier, rows: TaskRows, codes: NDArray[Any], max_rows: int | None
+) -> dict[Any, RiskBound]:
+    """Return Proposition 2 for each task of a fitted model."""
+    order = np.concatenate(rows.tasks)
+    Z, y = model._run(rows, "z")[order], codes[order]
+    names = model.tasks_.tolist()
+    _, _, distances = class_wasserstein_matrix(
+        Z, model.classes_[y], np.repeat(model.tasks_, rows.sizes), max_rows=max_rows, random_state=0
+    )
+    heads = model.objective_.net.heads
+    slopes = heads.lipschitz().tolist()
+    logits = heads.all_pairs(torch.from_numpy(Z), rows.sizes).logits
+    losses = loss_matrix(logits, torch.from_numpy(y), rows.sizes).double().numpy()
+    relation = getattr(model, "relation_", np.eye(len(names)))
+    return {
+        name: proposition_2(
+            float(relation[j] @ losses[j]),
+            relation[j],
+            j,
+            distances,
+            nu=max(slopes[j], 1e-12),
+            rho=SLOPE_OF_CROSS_ENTROPY,
+        )
+        for j, name in enumerate(names)
+    }
+
+
+def task_gaps(model: NetworkClassifier, rows: TaskRows, codes: NDArray[Any], random_state: int) -> TaskGaps:
+    """Train a probe head on half of each task's rows, the features fixed, and compare them on the other half."""
+    Z = torch.from_numpy(model._run(rows, "z"))
+    y = torch.from_numpy(codes.astype(np.int64))
+    heads = model.objective_.net.heads
+    left, aside = set_aside(rows.tasks, codes, 0.5, random_state)
+    train, test = TaskRows(Z, y, left), TaskRows(Z, y, aside)
+    with torch.random.fork_rng(), torch.enable_grad():
+        torch.manual_seed(random_state)
+        probes = TaskHeads(heads.n_tasks, Z.shape[1], heads.weight1.shape[1], heads.n_classes, heads.activation)
+        optimizer = torch.optim.Adam(probes.parameters(), lr=1e-3)
+        for epoch in range(_PROBE_EPOCHS):
+            for chosen in epoch_plan(train.tasks, 64, random_state, epoch):
+                batch = train.take(chosen)
+                optimizer.zero_grad()
+                own_losses(probes.own(batch.x, batch.sizes).logits, batch.y, batch.sizes).sum().backward()
+                optimizer.step()
+    with torch.no_grad():
+        batch = test.take(test.tasks)
+        losses = loss_matrix(probes.all_pairs(batch.x, batch.sizes).logits, batch.y, batch.sizes).double().numpy()
+    return TaskGaps(model.tasks_.tolist(), losses, losses - np.diag(losses))

@@ -1,0 +1,309 @@
+"""The two estimators: any objective by `MultitaskClassifier`, gapMTNN with its diagnostics by `GapMTNNClassifier`."""
+
+from __future__ import annotations
+
+import os
+from typing import Any, ClassVar
+
+import numpy as np
+import torch
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import clone
+from sklearn.utils import column_or_1d
+from sklearn.utils._param_validation import StrOptions
+from sklearn.utils.validation import check_consistent_length
+from torch import nn
+
+from gapmin._tasks import plain
+from gapmin.deep._classifier import NetworkClassifier
+from gapmin.deep._inputs import labels_of
+from gapmin.deep.batches import TaskRows
+from gapmin.deep.diagnostics import TaskGaps, semantic_bound, task_gaps
+from gapmin.deep.objectives import OBJECTIVES, GapMTNN, Objective
+from gapmin.gap import RiskBound
+
+_OF_GAPMTNN = (
+    "lambda_semantic",
+    "lambda_marginal",
+    "lambda_relation",
+    "relation_cost",
+    "relation_data",
+    "marginal",
+    "centroid_space",
+)
+
+
+class MultitaskClassifier(NetworkClassifier):
+    """Classifiers of many tasks on one shared network.
+
+    Parameters
+    ----------
+    objective : str or Objective, default="uniform"
+        How the tasks are trained together: "uniform", "weighted", "advh", "advw", "multiobjective", "amtnn",
+        "gapmtnn", or one with settings of its own, as ``AMTNN(distance=0.01)``.
+    extractor : str or Module, optional
+        The shared part: "lenet", "alexnet", "resnet18", "mlp", or a module of yours, which is copied. By default an
+        MLP for rows of features and LeNet for images.
+    head_hidden : int, optional
+        Width of the hidden layer of each task's head; by default 128 for LeNet, else 256.
+    head_activation : "elu", "relu" or "tanh", optional
+        By default "elu" for LeNet, else "relu".
+    epochs : int, default=120
+    batch_size : int, default=64
+        Rows of each task in a batch.
+    lr : float, default=2e-4
+        Adam's rate.
+    lr_decay : float, default=0.95
+        What it is multiplied by every `lr_every` epochs.
+    lr_every : int, default=5
+    weight_decay : float, default=1e-4
+    sampling : "cycle" or "once", default="cycle"
+        Tasks of unequal size: the smaller ones start anew until the largest is through, or every row comes once.
+    validation : float, optional
+        Share of each task's rows that is not trained on but gives ``validation_error`` after each epoch.
+    callbacks : sequence of Callback, optional
+        `EarlyStopping`, `CSVLogger`, `TensorBoard`, or your own.
+    checkpoint_dir : path, optional
+        Keep a checkpoint there, and go on from it if the fit was killed: the same call gives the same model. Needs an
+        integer `random_state`.
+    checkpoint_every : int, optional
+        Steps between checkpoints; by default one an epoch.
+    device : str, default="auto"
+        "cpu", "cuda", "mps"; "auto" takes CUDA or MPS where there is one.
+    channels_last : bool, default=True
+        Keep images in the memory format that convolutions are fastest on.
+    random_state : int, RandomState instance or None, default=None
+    verbose : int, default=0
+        1 shows a progress bar.
+
+    Attributes
+    ----------
+    classes_ : ndarray
+        Over all tasks.
+    tasks_ : ndarray
+        The tasks, sorted.
+    history_ : list of dict
+        A record of each epoch.
+    relation_ : ndarray of shape (n_tasks, n_tasks)
+        The weight that task j (row) gives to task k, where the objective has such.
+    objective_ : Objective
+        The fitted module, with the network as ``objective_.net``.
+    n_features_in_ : int
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from gapmin.deep import MultitaskClassifier
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.normal(size=(200, 5))
+    >>> y = np.where(X[:, 0] > 0, "up", "down")
+    >>> task = np.repeat(["a", "b"], 100)
+    >>> clf = MultitaskClassifier("uniform", epochs=20, lr=0.01, random_state=0).fit(X, y, sample_task=task)
+    >>> clf.score(X, y, sample_task=task) > 0.95
+    True
+    """
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **NetworkClassifier._parameter_constraints,
+        "objective": [StrOptions(set(OBJECTIVES)), Objective],
+    }
+
+    def __init__(
+        self,
+        objective: str | Objective = "uniform",
+        *,
+        extractor: str | nn.Module | None = None,
+        head_hidden: int | None = None,
+        head_activation: str | None = None,
+        epochs: int = 120,
+        batch_size: int = 64,
+        lr: float = 2e-4,
+        lr_decay: float = 0.95,
+        lr_every: int = 5,
+        weight_decay: float = 1e-4,
+        sampling: str = "cycle",
+        validation: float | None = None,
+        callbacks: Any = None,
+        checkpoint_dir: str | os.PathLike[str] | None = None,
+        checkpoint_every: int | None = None,
+        device: str | torch.device = "auto",
+        channels_last: bool = True,
+        random_state: Any = None,
+        verbose: int = 0,
+    ) -> None:
+        super().__init__(
+            extractor=extractor,
+            head_hidden=head_hidden,
+            head_activation=head_activation,
+            epochs=epochs,
+            batch_size=batch_size,
+            lr=lr,
+            lr_decay=lr_decay,
+            lr_every=lr_every,
+            weight_decay=weight_decay,
+            sampling=sampling,
+            validation=validation,
+            callbacks=callbacks,
+            checkpoint_dir=checkpoint_dir,
+            checkpoint_every=checkpoint_every,
+            device=device,
+            channels_last=channels_last,
+            random_state=random_state,
+            verbose=verbose,
+        )
+        self.objective = objective
+
+    def _objective(self) -> Objective:
+        return OBJECTIVES[self.objective]() if isinstance(self.objective, str) else clone(self.objective)
+
+
+class GapMTNNClassifier(NetworkClassifier):
+    """gapMTNN: many related tasks, each helped by the others as far as their performance gap is small.
+
+    Algorithm 3 of *Gap Minimization for Knowledge Sharing and Transfer*. For more settings give
+    `MultitaskClassifier` a `GapMTNN` objective.
+
+    Parameters
+    ----------
+    lambda_semantic, lambda_marginal, lambda_relation : float
+        Weights of the distances between class centroids, of those between tasks, and of the relation's norm.
+    relation_cost : "excess", "printed" or "gap", default="excess"
+    relation_data : "train" or "holdout", default="train"
+    marginal : "centroid", "h" or "wasserstein", default="centroid"
+    centroid_space : "head" or "extractor", default="head"
+        All as in `GapMTNN`.
+    extractor, head_hidden, head_activation, epochs, batch_size, lr, lr_decay, lr_every, weight_decay, sampling, \
+validation, callbacks, checkpoint_dir, checkpoint_every, device, channels_last, random_state, verbose
+        As in `MultitaskClassifier`.
+
+    Attributes
+    ----------
+    relation_ : ndarray of shape (n_tasks, n_tasks)
+        Gamma: the weight that task j (row) gives to task k.
+    classes_, tasks_, history_, objective_, n_features_in_
+        As in `MultitaskClassifier`.
+
+    Examples
+    --------
+    >>> from gapmin.datasets import load_digits_multitask
+    >>> from gapmin.deep import GapMTNNClassifier
+    >>> split = load_digits_multitask().split(0, train_size=50)
+    >>> clf = GapMTNNClassifier(epochs=2, random_state=0).fit(split.X, split.y, sample_task=split.sample_task)
+    >>> clf.relation_.shape
+    (3, 3)
+    """
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **NetworkClassifier._parameter_constraints,
+        **{name: GapMTNN._parameter_constraints[name] for name in _OF_GAPMTNN},
+    }
+
+    def __init__(
+        self,
+        *,
+        lambda_semantic: float = 10.0,
+        lambda_marginal: float = 0.1,
+        lambda_relation: float = 0.5,
+        relation_cost: str = "excess",
+        relation_data: str = "train",
+        marginal: str = "centroid",
+        centroid_space: str = "head",
+        extractor: str | nn.Module | None = None,
+        head_hidden: int | None = None,
+        head_activation: str | None = None,
+        epochs: int = 120,
+        batch_size: int = 64,
+        lr: float = 2e-4,
+        lr_decay: float = 0.95,
+        lr_every: int = 5,
+        weight_decay: float = 1e-4,
+        sampling: str = "cycle",
+        validation: float | None = None,
+        callbacks: Any = None,
+        checkpoint_dir: str | os.PathLike[str] | None = None,
+        checkpoint_every: int | None = None,
+        device: str | torch.device = "auto",
+        channels_last: bool = True,
+        random_state: Any = None,
+        verbose: int = 0,
+    ) -> None:
+        super().__init__(
+            extractor=extractor,
+            head_hidden=head_hidden,
+            head_activation=head_activation,
+            epochs=epochs,
+            batch_size=batch_size,
+            lr=lr,
+            lr_decay=lr_decay,
+            lr_every=lr_every,
+            weight_decay=weight_decay,
+            sampling=sampling,
+            validation=validation,
+            callbacks=callbacks,
+            checkpoint_dir=checkpoint_dir,
+            checkpoint_every=checkpoint_every,
+            device=device,
+            channels_last=channels_last,
+            random_state=random_state,
+            verbose=verbose,
+        )
+        self.lambda_semantic = lambda_semantic
+        self.lambda_marginal = lambda_marginal
+        self.lambda_relation = lambda_relation
+        self.relation_cost = relation_cost
+        self.relation_data = relation_data
+        self.marginal = marginal
+        self.centroid_space = centroid_space
+
+    def _objective(self) -> Objective:
+        return GapMTNN(**{name: getattr(self, name) for name in _OF_GAPMTNN})
+
+    def proposition_2(
+        self,
+        X: Any,
+        y: ArrayLike | None = None,
+        *,
+        sample_task: ArrayLike | None = None,
+        max_rows: int | None = 100,
+    ) -> dict[Any, RiskBound]:
+        """Return Proposition 2 for each task, the rows given standing in for the distributions: a diagnostic.
+
+        The weighted risk of the task's head, and how far apart the tasks' classes are in feature space (exact
+        Wasserstein distances by POT, ``pip install "gapmin[theory]"``).
+
+        Parameters
+        ----------
+        X, y, sample_task
+            Rows of every task, each with every class that is to count.
+        max_rows : int, optional
+            Rows of each class of each task that the distances are taken over; None takes all.
+        """
+        rows, codes = self._labelled(X, y, sample_task)
+        return semantic_bound(self, rows, codes, max_rows)
+
+    def task_gaps(
+        self, X: Any, y: ArrayLike | None = None, *, sample_task: ArrayLike | None = None, random_state: int = 0
+    ) -> TaskGaps:
+        """Return the pairwise performance gap of the tasks in the learnt features, as a score of their affinity.
+
+        A probe head is trained on each task alone, on half of the rows, the features fixed; the other half says how
+        much worse task j's probe does on task k than task k's own.
+
+        Parameters
+        ----------
+        X, y, sample_task
+        random_state : int, default=0
+        """
+        rows, codes = self._labelled(X, y, sample_task)
+        return task_gaps(self, rows, codes, random_state)
+
+    def _labelled(self, X: Any, y: ArrayLike | None, sample_task: ArrayLike | None) -> tuple[TaskRows, NDArray[Any]]:
+        rows = self._rows(X, sample_task)
+        labels = column_or_1d(labels_of(X, y))
+        check_consistent_length(np.empty(len(rows.y)), labels)
+        unknown = ~np.isin(labels, self.classes_)
+        if unknown.any():
+            raise ValueError(
+                f"y has the unknown class {plain(labels[unknown][0])!r}: this model knows {self.classes_.tolist()}"
+            )
+        return rows, np.searchsorted(self.classes_, labels)

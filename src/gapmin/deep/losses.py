@@ -1,0 +1,42 @@
+"""Cross entropies averaged by task: a vector for the tasks' own heads, a K x K matrix for every head on every task."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import torch
+from torch import Tensor
+from torch.nn import functional as F
+
+
+def task_means(values: Tensor, sizes: Sequence[int]) -> Tensor:
+    """Return the mean of the last axis over each task's rows; 0 for a task without rows.
+
+    Examples
+    --------
+    >>> import torch
+    >>> task_means(torch.tensor([1.0, 3.0, 5.0]), sizes=(2, 0, 1))
+    tensor([2., 0., 5.])
+    """
+    counts = torch.tensor([max(size, 1) for size in sizes], dtype=values.dtype, device=values.device)
+    return torch.stack([part.sum(-1) for part in values.split(list(sizes), dim=-1)], dim=-1) / counts
+
+
+def own_losses(logits: Tensor, y: Tensor, sizes: Sequence[int]) -> Tensor:
+    """Return the K losses L_k(h_k) of each task's head on its own rows."""
+    return task_means(F.cross_entropy(logits, y, reduction="none"), sizes)
+
+
+def loss_matrix(logits: Tensor, y: Tensor, sizes: Sequence[int]) -> Tensor:
+    """Return the K x K matrix of losses: entry (j, k) is L_k(h_j), head j on the rows of task k.
+
+    Parameters
+    ----------
+    logits : Tensor of shape (K, rows, classes)
+    y : Tensor of shape (rows,)
+    sizes : sequence of int
+        Rows of each task.
+    """
+    K, n_rows, n_classes = logits.shape
+    losses = F.cross_entropy(logits.reshape(-1, n_classes), y.repeat(K), reduction="none")
+    return task_means(losses.view(K, n_rows), sizes)

@@ -1,0 +1,88 @@
+"""What every objective is: hyper-parameters first, a network by `setup`, then a loss for each batch."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Any, ClassVar, NamedTuple, Self
+
+import torch
+from sklearn.base import BaseEstimator
+from sklearn.utils._param_validation import validate_parameter_constraints
+from torch import Tensor, nn
+
+from gapmin.deep.heads import Batch, MultitaskNet
+
+
+class Step(NamedTuple):
+    """What an objective says of a batch.
+
+    Attributes
+    ----------
+    loss : Tensor
+        To be minimised: the trainer calls its ``backward()``.
+    task_losses : Tensor of shape (K,)
+        L_k(h_k), each task's head on its own rows.
+    terms : mapping of str to Tensor
+        Other terms of the loss, for the history.
+    """
+
+    loss: Tensor
+    task_losses: Tensor
+    terms: Mapping[str, Tensor] = MappingProxyType({})
+
+
+class Objective(nn.Module, BaseEstimator):
+    """The base of all objectives.
+
+    An objective is made with its hyper-parameters alone, so that it can be cloned and searched over; `setup` gives it
+    a network, and all state it keeps is parameters and buffers. ``forward(batch)`` is the loss, `end_epoch` what is
+    done once an epoch, and `relation` the K x K relation coefficients where the method has them.
+    """
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {}
+
+    net: MultitaskNet
+
+    def __init__(self) -> None:
+        super().__init__()
+
+    def setup(self, net: MultitaskNet) -> Self:
+        """Take the network that is to be trained; check the hyper-parameters."""
+        validate_parameter_constraints(
+            self._parameter_constraints, BaseEstimator.get_params(self, deep=False), type(self).__name__
+        )
+        self.net = net
+        self._prepare(net)
+        return self
+
+    def _prepare(self, net: MultitaskNet) -> None:
+        """Make what the method keeps beside the network."""
+
+    def forward(self, batch: Batch) -> Step:
+        """Return the loss of a batch."""
+        raise NotImplementedError
+
+    def end_epoch(self) -> None:
+        """Do what is done once an epoch."""
+
+    @property
+    def holdout_share(self) -> float:
+        """The share of each task's rows that is kept from training and shown to `observe` after each epoch."""
+        return 0.0
+
+    def observe(self, batch: Batch) -> None:
+        """Look at held-out rows, in evaluation mode and without gradients."""
+
+    def __repr__(self, N_CHAR_MAX: int = 700) -> str:
+        return BaseEstimator.__repr__(self, N_CHAR_MAX)
+
+    def _set_relation(self, relation: Any) -> None:
+        self.get_buffer("relation").copy_(torch.as_tensor(relation))
+
+
+def present(batch: Batch) -> Tensor:
+    """Return 1 for each task that the batch has rows of, 0 for the others."""
+    return torch.tensor(
+        [float(size > 0) for size in batch.sizes], dtype=torch.get_default_dtype(), device=batch.y.device
+    )

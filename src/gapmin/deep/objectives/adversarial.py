@@ -1,0 +1,101 @@
+"""Adv.H and Adv.W: uniform losses, and an extractor whose features do not tell the tasks apart (Liu et al. 2017)."""
+
+from __future__ import annotations
+
+from numbers import Integral, Real
+from typing import Any, ClassVar
+
+import torch
+from sklearn.utils._param_validation import Interval, StrOptions
+from torch import Tensor
+from torch.nn import functional as F
+
+from gapmin.deep.critics import PairCritics, TaskDiscriminator
+from gapmin.deep.heads import Batch, MultitaskNet, Own
+from gapmin.deep.losses import own_losses, task_means
+from gapmin.deep.objectives._base import Objective, Step, present
+
+
+class AdvH(Objective):
+    """The tasks' own losses against a discriminator that is to tell which task a row is from.
+
+    Parameters
+    ----------
+    adversary : float, default=0.1
+        How strongly the extractor works against the discriminator.
+    critic_hidden : int, default=128
+        The width of the discriminator.
+    """
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        "adversary": [Interval(Real, 0, None, closed="left")],
+        "critic_hidden": [Interval(Integral, 1, None, closed="left")],
+    }
+
+    def __init__(self, adversary: float = 0.1, critic_hidden: int = 128) -> None:
+        super().__init__()
+        self.adversary = adversary
+        self.critic_hidden = critic_hidden
+
+    def _prepare(self, net: MultitaskNet) -> None:
+        self.discriminator = TaskDiscriminator(net.n_tasks, net.in_features, self.critic_hidden)
+
+    def forward(self, batch: Batch) -> Step:
+        """Return sum_k L_k(h_k) and the discriminator's loss, whose gradient reaches the extractor reversed."""
+        own = self.net.own(batch)
+        losses = own_losses(own.logits, batch.y, batch.sizes)
+        scores = self.discriminator(own.z, self.adversary)
+        task = torch.repeat_interleave(torch.arange(len(batch.sizes)), torch.tensor(batch.sizes)).to(batch.y.device)
+        # By task, so that a large task does not hide the others.
+        confusion = task_means(F.cross_entropy(scores, task, reduction="none"), batch.sizes)
+        adversary = confusion.sum() / present(batch).sum()
+        return Step(losses.sum() + adversary, losses.detach(), {"discriminator": adversary.detach()})
+
+
+class AdvW(Objective):
+    """The tasks' own losses against critics that estimate the Wasserstein distance of each two tasks.
+
+    Parameters
+    ----------
+    adversary : float, default=0.1
+        The weight of the distances in the extractor's loss.
+    penalty : float, default=10.0
+        The weight of the gradient penalty that holds the critics' slope at 1.
+    penalty_on : "features" or "net", default="features"
+        Whether the slope is that in the extractor's features or, through the net, in its inputs.
+    critic_hidden : int, default=128
+        The width of the critics.
+    """
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        "adversary": [Interval(Real, 0, None, closed="left")],
+        "penalty": [Interval(Real, 0, None, closed="left")],
+        "penalty_on": [StrOptions({"features", "net"})],
+        "critic_hidden": [Interval(Integral, 1, None, closed="left")],
+    }
+
+    def __init__(
+        self, adversary: float = 0.1, penalty: float = 10.0, penalty_on: str = "features", critic_hidden: int = 128
+    ) -> None:
+        super().__init__()
+        self.adversary = adversary
+        self.penalty = penalty
+        self.penalty_on = penalty_on
+        self.critic_hidden = critic_hidden
+
+    def _prepare(self, net: MultitaskNet) -> None:
+        self.critics = PairCritics(net.n_tasks, net.in_features, self.critic_hidden) if net.n_tasks > 1 else None
+
+    def forward(self, batch: Batch) -> Step:
+        """Return sum_k L_k(h_k) and what the critics minimise, whose gradient reaches the extractor reversed."""
+        own = self.net.own(batch)
+        losses = own_losses(own.logits, batch.y, batch.sizes)
+        if self.critics is None:
+            return Step(losses.sum(), losses.detach())
+        distances, adversary = self._distances(own, batch)
+        return Step(losses.sum() + adversary, losses.detach(), {"wasserstein": distances.sum() / 2})
+
+    def _distances(self, own: Own, batch: Batch) -> tuple[Tensor, Tensor]:
+        assert self.critics is not None
+        scale = torch.full((len(batch.sizes),) * 2, self.adversary)
+        return self.critics.play(self.net.extractor, own.z, batch, scale, self.penalty, self.penalty_on)

@@ -1,0 +1,91 @@
+"""AMTNN: relation coefficients and Wasserstein critics (Shui et al. 2019)."""
+
+from __future__ import annotations
+
+from numbers import Integral, Real
+from typing import Any, ClassVar
+
+import torch
+from sklearn.utils._param_validation import Interval, StrOptions
+from torch import Tensor
+
+from gapmin.deep.critics import PairCritics
+from gapmin.deep.heads import Batch, MultitaskNet
+from gapmin.deep.losses import loss_matrix
+from gapmin.deep.objectives._base import Objective, Step, present
+from gapmin.deep.relations import RunningCost, relation_by_norm
+
+
+class AMTNN(Objective):
+    """Weighted losses, Wasserstein distances in feature space, and relation coefficients by a convex step an epoch.
+
+    Task t minimises ``sum_i alpha_ti (L_i(h_t) + distance * W(t, i)) + strength ||alpha_t||_2``, alpha_t on the
+    simplex. The critics of W are trained in the same step, by gradient reversal, under a gradient penalty.
+
+    Parameters
+    ----------
+    distance : float, default=0.1
+        The weight of the distances.
+    strength : float, default=0.5
+        How much the norm of alpha costs: the more, the nearer alpha is to uniform.
+    penalty, penalty_on, critic_hidden
+        As in `AdvW`.
+
+    Attributes
+    ----------
+    relation : Tensor of shape (K, K)
+        alpha; uniform to begin with.
+    """
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        "distance": [Interval(Real, 0, None, closed="left")],
+        "strength": [Interval(Real, 0, None, closed="left")],
+        "penalty": [Interval(Real, 0, None, closed="left")],
+        "penalty_on": [StrOptions({"features", "net"})],
+        "critic_hidden": [Interval(Integral, 1, None, closed="left")],
+    }
+    relation: Tensor
+
+    def __init__(
+        self,
+        distance: float = 0.1,
+        strength: float = 0.5,
+        penalty: float = 10.0,
+        penalty_on: str = "features",
+        critic_hidden: int = 128,
+    ) -> None:
+        super().__init__()
+        self.distance = distance
+        self.strength = strength
+        self.penalty = penalty
+        self.penalty_on = penalty_on
+        self.critic_hidden = critic_hidden
+
+    def _prepare(self, net: MultitaskNet) -> None:
+        K = net.n_tasks
+        self.register_buffer("relation", torch.full((K, K), 1 / K))
+        self.cost = RunningCost(K)
+        self.critics = PairCritics(K, net.in_features, self.critic_hidden) if K > 1 else None
+
+    def forward(self, batch: Batch) -> Step:
+        """Return sum_ti alpha_ti L_i(h_t) and what the critics minimise, reversed for the extractor."""
+        pairs = self.net.all_pairs(batch)
+        losses = loss_matrix(pairs.logits, batch.y, batch.sizes)
+        loss = (self.relation * losses).sum()
+        terms = {}
+        cost = losses.detach()
+        if self.critics is not None:
+            scale = self.distance * (self.relation + self.relation.T)
+            distances, adversary = self.critics.play(
+                self.net.extractor, pairs.z, batch, scale, self.penalty, self.penalty_on
+            )
+            loss = loss + adversary
+            cost = cost + self.distance * distances
+            terms["wasserstein"] = distances.sum() / 2
+        self.cost.add(cost, present(batch))
+        return Step(loss, losses.detach().diagonal(), terms)
+
+    def end_epoch(self) -> None:
+        """Solve for the relation coefficients, given the epoch's losses and distances."""
+        self._set_relation(relation_by_norm(self.cost.mean(), self.strength))
+        self.cost.reset()

@@ -1,0 +1,120 @@
+"""Multi-Obj: the shortest mix of the tasks' gradients, a descent direction for all of them (MGDA)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, ClassVar
+
+import numpy as np
+import torch
+from sklearn.utils._param_validation import StrOptions
+from torch import Tensor
+
+from gapmin.deep.heads import Batch, MultitaskNet
+from gapmin.deep.losses import own_losses
+from gapmin.deep.objectives._base import Objective, Step
+from gapmin.deep.relations import min_norm_weights
+
+
+class MultiObjective(Objective):
+    """Multitask learning as multi-objective optimisation (Sener & Koltun 2018).
+
+    The extractor follows ``sum_k w_k grad L_k`` with the weights on the simplex that make it shortest; each head its
+    own loss. Every task has rows of its own, so the K gradients are K passes over parts of the batch, which together
+    cost one pass over the whole.
+
+    Parameters
+    ----------
+    normalise : "none", "l2", "loss" or "loss+", default="none"
+        What the gradients are divided by before the weights are found: nothing, their norms, the losses, or both.
+
+    Attributes
+    ----------
+    task_weights : Tensor of shape (K,)
+        Of the last batch.
+    """
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        "normalise": [StrOptions({"none", "l2", "loss", "loss+"})],
+    }
+    task_weights: Tensor
+
+    def __init__(self, normalise: str = "none") -> None:
+        super().__init__()
+        self.normalise = normalise
+
+    def _prepare(self, net: MultitaskNet) -> None:
+        self.register_buffer("task_weights", torch.full((net.n_tasks,), 1 / net.n_tasks))
+
+    def forward(self, batch: Batch) -> Step:
+        """Return the sum of the losses with the gradients of MGDA."""
+        shared = [p for p in self.net.extractor.parameters() if p.requires_grad]
+        heads = list(self.net.heads.parameters())
+        losses, jacobian, of_heads = [], [], [torch.zeros_like(p) for p in heads]
+        for k, part in self._parts(batch):
+            own = self.net.own(part)
+            loss = own_losses(own.logits, part.y, part.sizes)[k]
+            if not torch.is_grad_enabled():
+                losses.append(loss)
+                continue
+            gradients = torch.autograd.grad(loss, shared + heads)
+            jacobian.append(gradients[: len(shared)])
+            for total, gradient in zip(of_heads, gradients[len(shared) :], strict=True):
+                total += gradient
+            losses.append(loss.detach())
+        task_losses = torch.zeros(len(batch.sizes), device=batch.y.device, dtype=losses[0].dtype)
+        there = [k for k, size in enumerate(batch.sizes) if size]
+        task_losses[there] = torch.stack(losses)
+        if not torch.is_grad_enabled():
+            return Step(task_losses.sum(), task_losses)
+        weights = self._weights(jacobian, task_losses[there])
+        self.task_weights.zero_()
+        self.task_weights[there] = weights.to(self.task_weights)
+        mixed = [
+            sum(w * g for w, g in zip(weights.to(row[0]), row, strict=True)) for row in zip(*jacobian, strict=True)
+        ]
+        loss = _with_gradients(task_losses.sum(), shared + heads, mixed + of_heads)
+        return Step(loss, task_losses)
+
+    def _parts(self, batch: Batch) -> list[tuple[int, Batch]]:
+        """Return each present task's rows as a batch of its own."""
+        K = len(batch.sizes)
+        return [
+            (k, Batch(x, y, [len(y) if j == k else 0 for j in range(K)]))
+            for k, (x, y) in enumerate(
+                zip(batch.x.split(list(batch.sizes)), batch.y.split(list(batch.sizes)), strict=True)
+            )
+            if len(y)
+        ]
+
+    def _weights(self, jacobian: list[tuple[Tensor, ...]], losses: Tensor) -> Tensor:
+        """Return MGDA's weights of the present tasks."""
+        K = len(jacobian)
+        flat = [torch.cat([g.flatten() for g in row]) if row else losses.new_zeros(1) for row in jacobian]
+        J = torch.stack(flat)
+        gram = (J @ J.T).double().cpu().numpy()
+        divisor = np.ones(K)
+        if "loss" in self.normalise:
+            divisor = divisor * losses.double().cpu().numpy()
+        if self.normalise in ("l2", "loss+"):
+            divisor = divisor * np.sqrt(np.diag(gram))
+        divisor = np.maximum(divisor, 1e-12)
+        return torch.from_numpy(min_norm_weights(gram / np.outer(divisor, divisor)))
+
+
+class _GivenGradients(torch.autograd.Function):
+    """A value whose gradients are given."""
+
+    @staticmethod
+    def forward(ctx, value, gradients, *parameters):  # type: ignore[no-untyped-def]
+        ctx.gradients = gradients
+        return value.clone()
+
+    @staticmethod
+    def backward(ctx, grad):  # type: ignore[no-untyped-def]
+        return None, None, *[grad * gradient for gradient in ctx.gradients]
+
+
+def _with_gradients(value: Tensor, parameters: Sequence[Tensor], gradients: Sequence[Tensor]) -> Tensor:
+    """Return `value` as a function of the parameters with the gradients given."""
+    return _GivenGradients.apply(value, gradients, *parameters)

@@ -1,0 +1,64 @@
+"""Weighted: heads also learn from the other tasks' rows, the more the better they do on them."""
+
+from __future__ import annotations
+
+from numbers import Real
+from typing import Any, ClassVar
+
+import torch
+from sklearn.utils._param_validation import Interval
+from torch import Tensor
+
+from gapmin.deep.heads import Batch, MultitaskNet
+from gapmin.deep.losses import loss_matrix
+from gapmin.deep.objectives._base import Objective, Step, present
+from gapmin.deep.relations import RunningCost, relation_by_entropy
+
+
+class Weighted(Objective):
+    """A weighted risk over all tasks, the weights by a probabilistic rule (after Murugesan et al. 2016).
+
+    Task j minimises ``own * L_j(h_j) + (1 - own) * sum_{k != j} eta_jk L_k(h_j)``; after each epoch
+    ``eta_jk`` is proportional to ``exp(-L_k(h_j) / temperature)``, which minimises that sum plus `temperature` times
+    the divergence of eta from the uniform distribution. The published algorithm is online and linear: a round there
+    is an epoch here, and the losses are the epoch's averages.
+
+    Parameters
+    ----------
+    own : float, default=0.5
+        The weight of a task's own rows.
+    temperature : float, default=1.0
+
+    Attributes
+    ----------
+    relation : Tensor of shape (K, K)
+    """
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        "own": [Interval(Real, 0, 1, closed="both")],
+        "temperature": [Interval(Real, 0, None, closed="neither")],
+    }
+    relation: Tensor
+
+    def __init__(self, own: float = 0.5, temperature: float = 1.0) -> None:
+        super().__init__()
+        self.own = own
+        self.temperature = temperature
+
+    def _prepare(self, net: MultitaskNet) -> None:
+        K = net.n_tasks
+        self.register_buffer("relation", torch.empty(K, K))
+        self.cost = RunningCost(K)
+        self._set_relation(relation_by_entropy(torch.zeros(K, K), 1.0, self.own))
+
+    def forward(self, batch: Batch) -> Step:
+        """Return sum_jk relation_jk L_k(h_j)."""
+        pairs = self.net.all_pairs(batch)
+        losses = loss_matrix(pairs.logits, batch.y, batch.sizes)
+        self.cost.add(losses, present(batch))
+        return Step((self.relation * losses).sum(), losses.detach().diagonal())
+
+    def end_epoch(self) -> None:
+        """Estimate the relation from the losses of the epoch."""
+        self._set_relation(relation_by_entropy(self.cost.mean(), self.temperature, self.own))
+        self.cost.reset()

@@ -1,0 +1,170 @@
+"""From the costs of using one task's rows for another to relation coefficients: the convex step of an epoch."""
+
+from __future__ import annotations
+
+import numpy as np
+import torch
+from numpy.typing import ArrayLike, NDArray
+from torch import Tensor, nn
+
+from gapmin.linear._losses import Array as Matrix
+from gapmin.linear._simplex import project_simplex
+
+
+class RunningCost(nn.Module):
+    """The mean of a K x K cost over the batches of an epoch, each entry over those batches that had both tasks."""
+
+    total: Tensor
+    weight: Tensor
+
+    def __init__(self, n_tasks: int) -> None:
+        super().__init__()
+        self.register_buffer("total", torch.zeros(n_tasks, n_tasks))
+        self.register_buffer("weight", torch.zeros(n_tasks, n_tasks))
+
+    def add(self, cost: Tensor, present: Tensor) -> None:
+        """Take in a batch's cost; `present` (K,) says which tasks it had rows of."""
+        both = torch.outer(present, present)
+        self.total += cost.detach() * both
+        self.weight += both
+
+    def mean(self) -> Matrix:
+        """Return the mean so far; 0 where nothing was seen."""
+        return (self.total / self.weight.clamp_min(1)).double().cpu().numpy()
+
+    def reset(self) -> None:
+        """Forget the batches: an epoch begins."""
+        self.total.zero_()
+        self.weight.zero_()
+
+
+def relation_costs(losses: ArrayLike, alignment: ArrayLike = 0.0, kind: str = "excess") -> Matrix:
+    """Return what a unit of weight on task k costs task j.
+
+    Parameters
+    ----------
+    losses : array-like of shape (K, K)
+        L_k(h_j), head j on the rows of task k; for "gap" that of probe heads, each trained on its own task alone.
+    alignment : array-like of shape (K, K)
+        lambda_1 times the semantic and lambda_2 times the marginal distances.
+    kind : "excess", "printed" or "gap"
+        "printed": L_k(h_j) as it is, so that a hard task loses its own weight to easy ones. "excess" and "gap"
+        subtract L_k(h_k), each task's own, as the definition of the performance gap does.
+
+    Examples
+    --------
+    Task 1 is hard (its own head errs by 0.9), and is not given away for that:
+
+    >>> relation_costs([[0.1, 1.5], [0.3, 0.9]])
+    array([[0. , 0.6],
+           [0.2, 0. ]])
+    """
+    cost = np.array(losses, dtype=np.float64)
+    if kind != "printed":
+        cost = cost - np.diag(cost)
+    spread = np.array(np.broadcast_to(np.asarray(alignment, dtype=np.float64), cost.shape))
+    np.fill_diagonal(spread, 0.0)
+    return cost + spread
+
+
+def relation_by_squares(costs: ArrayLike, strength: float) -> Matrix:
+    """Return for each row the weights on the simplex that minimise ``cost . w + strength ||w||^2``.
+
+    The minimiser is the projection of ``-cost / (2 strength)``; with strength 0 all weight is on the cheapest, shared
+    where several are.
+
+    Examples
+    --------
+    >>> relation_by_squares([[0.0, 0.6], [0.2, 0.0]], strength=0.5)
+    array([[0.8, 0.2],
+           [0.4, 0.6]])
+    """
+    costs = np.asarray(costs, dtype=np.float64)
+    if strength == 0:
+        cheapest = costs == costs.min(axis=1, keepdims=True)
+        return np.asarray(cheapest / cheapest.sum(axis=1, keepdims=True))
+    return project_simplex(-costs / (2 * strength))
+
+
+def relation_by_norm(costs: ArrayLike, strength: float) -> Matrix:
+    """Return for each row the weights on the simplex that minimise ``cost . w + strength ||w||`` (AMTNN's step).
+
+    Where ||w|| = s, the minimiser is that of ``cost . w + strength ||w||^2 / (2 s)``: one number to find for each row.
+    """
+    costs = np.asarray(costs, dtype=np.float64)
+    if strength == 0:
+        return relation_by_squares(costs, 0.0)
+    low, high = np.full(len(costs), 1 / np.sqrt(costs.shape[1])), np.ones(len(costs))
+    for _ in range(60):
+        s = (low + high) / 2
+        too_small = np.linalg.norm(project_simplex(-costs * s[:, None] / strength), axis=1) > s
+        low, high = np.where(too_small, s, low), np.where(too_small, high, s)
+    return project_simplex(-costs * ((low + high) / 2)[:, None] / strength)
+
+
+def relation_by_entropy(costs: ArrayLike, strength: float, own: float) -> Matrix:
+    """Return weights with `own` on the task itself, the rest by exp(-cost / strength) (Murugesan et al. 2016).
+
+    These minimise ``cost . w + strength KL(w || uniform)`` over the other tasks' weights.
+
+    Examples
+    --------
+    >>> relation_by_entropy([[0.0, 1.0, 1.0], [0.0, 0.0, 0.0], [0.0, 0.0, 0.0]], strength=1.0, own=0.5)[0]
+    array([0.5 , 0.25, 0.25])
+    """
+    costs = np.asarray(costs, dtype=np.float64)
+    if len(costs) == 1:
+        return np.ones((1, 1))
+    score = -costs / strength
+    np.fill_diagonal(score, -np.inf)
+    weights = np.exp(score - score.max(axis=1, keepdims=True))
+    relation = (1 - own) * weights / weights.sum(axis=1, keepdims=True)
+    np.fill_diagonal(relation, own)
+    return relation
+
+
+def min_norm_weights(gram: ArrayLike) -> NDArray[np.float64]:
+    """Return the weights on the simplex that minimise ``w' G w``: the shortest mix of gradients with Gram matrix G.
+
+    Wolfe's algorithm: exact after finitely many steps.
+
+    Examples
+    --------
+    >>> min_norm_weights([[1.0, 0.0], [0.0, 3.0]])
+    array([0.75, 0.25])
+    """
+    G = np.asarray(gram, dtype=np.float64)
+    scale = float(np.diag(G).max(initial=0.0))
+    K = len(G)
+    if scale <= 0:
+        return np.full(K, 1 / K)
+    G = G / scale
+    w = np.zeros(K)
+    w[np.argmin(np.diag(G))] = 1.0
+    for _ in range(10 * K):
+        slope = G @ w
+        best = int(np.argmin(slope))
+        if slope[best] >= w @ slope - 1e-12 or w[best] > 0:
+            break
+        active = [*np.flatnonzero(w > 0).tolist(), best]
+        while True:
+            mix = _affine_minimiser(G[np.ix_(active, active)])
+            if (mix > 0).all():
+                break
+            falling = mix <= 0
+            now = w[active]
+            step = np.min(now[falling] / (now[falling] - mix[falling]))
+            w[active] = np.maximum(now + step * (mix - now), 0.0)
+            dropped = {i for i, left in zip(active, w[active], strict=True) if left <= 1e-14}
+            w[list(dropped)] = 0.0
+            active = [i for i in active if i not in dropped]
+        w[:] = 0.0
+        w[active] = mix
+    return w / w.sum()
+
+
+def _affine_minimiser(G: Matrix) -> NDArray[np.float64]:
+    """Return the weights of sum 1, of any sign, that minimise w' G w."""
+    n = len(G)
+    system = np.block([[G, np.ones((n, 1))], [np.ones((1, n)), np.zeros((1, 1))]])
+    return np.linalg.lstsq(system, np.r_[np.zeros(n), 1.0], rcond=None)[0][:n]

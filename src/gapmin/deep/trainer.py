@@ -1,0 +1,292 @@
+"""The one training loop."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from gapmin.deep.batches import TaskRows, epoch_plan
+from gapmin.deep.callbacks import Callback, Record
+from gapmin.deep.checkpoint import read_checkpoint, write_checkpoint
+from gapmin.deep.objectives import Objective, Step
+
+CHECKPOINT = "checkpoint.pt"
+
+
+class Trainer:
+    """Adam on an objective, epoch by epoch, over the batches of K tasks.
+
+    Parameters
+    ----------
+    objective : Objective
+        With its network, after ``setup``.
+    epochs : int, default=120
+    batch_size : int, default=64
+        Rows of each task in a batch.
+    lr : float, default=2e-4
+    lr_decay : float, default=0.95
+        What the rate is multiplied by every `lr_every` epochs.
+    lr_every : int, default=5
+    weight_decay : float, default=1e-4
+    sampling : "cycle" or "once", default="cycle"
+        How tasks of unequal size make up an epoch, see `epoch_plan`.
+    device : str or torch.device, default="cpu"
+    callbacks : sequence of Callback
+    checkpoint_dir : path, optional
+        Where to keep a checkpoint; if there is one of this very run, it goes on from there.
+    checkpoint_every : int, optional
+        Steps between checkpoints; by default one at the end of each epoch.
+    fingerprint : dict
+        What tells this run from others, beside the settings above.
+    seed : int, default=0
+        Of the order of rows.
+    verbose : int, default=0
+        1 shows a progress bar.
+
+    Attributes
+    ----------
+    history : list of dict
+        A record for each epoch: ``epoch``, ``lr``, ``loss``, ``task_loss`` by task, the objective's own terms,
+        ``relation`` where it has one, and with validation rows ``validation_error`` and ``validation_task_error``.
+    """
+
+    def __init__(
+        self,
+        objective: Objective,
+        *,
+        epochs: int = 120,
+        batch_size: int = 64,
+        lr: float = 2e-4,
+        lr_decay: float = 0.95,
+        lr_every: int = 5,
+        weight_decay: float = 1e-4,
+        sampling: str = "cycle",
+        device: torch.device | str = "cpu",
+        callbacks: Sequence[Callback] = (),
+        checkpoint_dir: str | os.PathLike[str] | None = None,
+        checkpoint_every: int | None = None,
+        fingerprint: dict[str, Any] | None = None,
+        task_names: Sequence[Any] | None = None,
+        seed: int = 0,
+        verbose: int = 0,
+    ) -> None:
+        self.objective = objective
+        self.epochs = epochs
+        self.batch_size = batch_size
+        self.lr = lr
+        self.lr_decay = lr_decay
+        self.lr_every = lr_every
+        self.sampling = sampling
+        self.device = torch.device(device)
+        self.callbacks = list(callbacks)
+        self.path = None if checkpoint_dir is None else Path(checkpoint_dir) / CHECKPOINT
+        self.checkpoint_every = checkpoint_every
+        self.seed = seed
+        self.verbose = verbose
+        self.task_names = [str(name) for name in (task_names or range(objective.net.n_tasks))]
+        self.fingerprint = {
+            "objective": repr(objective),
+            "shapes": {name: list(value.shape) for name, value in objective.state_dict().items()},
+            "batch_size": batch_size,
+            "lr": [lr, lr_decay, lr_every, weight_decay],
+            "sampling": sampling,
+            "seed": seed,
+            **(fingerprint or {}),
+        }
+        self.history: list[Record] = []
+        objective.to(self.device)
+        fused = self.device.type in ("cpu", "cuda")
+        self.optimizer = torch.optim.Adam(objective.parameters(), lr=lr, weight_decay=weight_decay, fused=fused)
+
+    def fit(self, rows: TaskRows, validation: TaskRows | None = None, holdout: TaskRows | None = None) -> list[Record]:
+        """Train, from the start or from the checkpoint; return the history.
+
+        Parameters
+        ----------
+        rows : TaskRows
+            To train on.
+        validation : TaskRows, optional
+            To measure the error on after each epoch.
+        holdout : TaskRows, optional
+            For the objective to look at after each epoch.
+        """
+        at = self._resume()
+        for callback in self.callbacks:
+            callback.begin(self)
+        with self._progress(at) as advance:
+            while at.epoch < self.epochs and not at.stopped:
+                self._epoch(at, rows, validation, holdout)
+                advance()
+        for callback in self.callbacks:
+            callback.end(self)
+        self.objective.eval()
+        return self.history
+
+    def _epoch(self, at: _Position, rows: TaskRows, validation: TaskRows | None, holdout: TaskRows | None) -> None:
+        for group in self.optimizer.param_groups:
+            group["lr"] = self.lr * self.lr_decay ** (at.epoch // self.lr_every)
+        plan = epoch_plan(rows.tasks, self.batch_size, self.seed, at.epoch, self.sampling)
+        self.objective.train()
+        while at.step < len(plan):
+            step = self.step(rows.take(plan[at.step], self.device))
+            at.add(step, [len(each) > 0 for each in plan[at.step]])
+            if self.checkpoint_every and at.step % self.checkpoint_every == 0 and at.step < len(plan):
+                self._checkpoint(at)
+        if holdout is not None:
+            self.objective.eval()
+            with torch.no_grad():
+                for batch in holdout.side_by_side(max(self.batch_size, 256), self.device):
+                    self.objective.observe(batch)
+        self.objective.end_epoch()
+        record = self._record(at, validation)
+        self.history.append(record)
+        at.next_epoch()
+        # Every callback sees every epoch, also the last.
+        wishes = [callback.epoch(self, record) for callback in self.callbacks]
+        at.stopped = any(wishes)
+        self._checkpoint(at)
+
+    def step(self, batch: Any) -> Step:
+        """Take one step of the optimiser."""
+        self.optimizer.zero_grad(set_to_none=True)
+        step: Step = self.objective(batch)
+        step.loss.backward()
+        self.optimizer.step()
+        return step
+
+    def _record(self, at: _Position, validation: TaskRows | None) -> Record:
+        record: Record = {
+            "epoch": at.epoch + 1,
+            "lr": self.optimizer.param_groups[0]["lr"],
+            **at.means(self.task_names),
+        }
+        if not np.isfinite(record["loss"]):
+            raise ValueError(
+                f"the loss is {record['loss']} in epoch {at.epoch + 1}: take a smaller lr ({self.lr} now), "
+                "scale the features, or lower the objective's weights"
+            )
+        if (relation := getattr(self.objective, "relation", None)) is not None:
+            record["relation"] = relation.double().cpu().tolist()
+        if validation is not None:
+            errors = task_errors(self.objective, validation, self.device)
+            record["validation_error"] = float(np.mean(errors))
+            record["validation_task_error"] = dict(zip(self.task_names, errors, strict=True))
+        return record
+
+    def _checkpoint(self, at: _Position) -> None:
+        if self.path is None:
+            return
+        state = {
+            "objective": self.objective.state_dict(),
+            "optimizer": self.optimizer.state_dict(),
+            "position": at.state_dict(),
+            "history": self.history,
+            "callbacks": [callback.state_dict() for callback in self.callbacks],
+            "rng": torch.get_rng_state(),
+        }
+        write_checkpoint(self.path, state, self.fingerprint)
+
+    def _resume(self) -> _Position:
+        at = _Position(self.objective.net.n_tasks)
+        state = None if self.path is None else read_checkpoint(self.path, self.fingerprint)
+        if state is None:
+            self.history = []
+            return at
+        self.objective.load_state_dict(state["objective"])
+        self.optimizer.load_state_dict(state["optimizer"])
+        at.load_state_dict(state["position"])
+        self.history = state["history"]
+        for callback, kept in zip(self.callbacks, state["callbacks"], strict=False):
+            callback.load_state_dict(kept)
+        torch.set_rng_state(state["rng"])
+        return at
+
+    @contextmanager
+    def _progress(self, at: _Position) -> Iterator[Any]:
+        if not self.verbose:
+            yield lambda: None
+            return
+        try:
+            from rich.console import Console
+            from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+        except ImportError:
+            raise ImportError('verbose=1 draws its progress bar with rich: pip install "gapmin[cli]"') from None
+        columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+        with Progress(*columns, console=Console(stderr=True)) as bar:
+            name = type(self.objective).__name__
+            shown = bar.add_task(name, total=self.epochs, completed=at.epoch)
+
+            def advance() -> None:
+                last = self.history[-1]
+                error = f", error {last['validation_error']:.1%}" if "validation_error" in last else ""
+                bar.update(shown, completed=at.epoch, description=f"{name}: loss {last['loss']:.3f}{error}")
+
+            yield advance
+
+
+class _Position:
+    """Where a run is, and the sums of the epoch so far."""
+
+    def __init__(self, n_tasks: int) -> None:
+        self.epoch = self.step = 0
+        self.stopped = False
+        self.n_tasks = n_tasks
+        self._start_epoch()
+
+    def _start_epoch(self) -> None:
+        self.sums: dict[str, Tensor] = {}
+        self.seen = torch.zeros(self.n_tasks)
+
+    def add(self, step: Step, present: Sequence[bool]) -> None:
+        self.step += 1
+        # Kept where they are: moving them to the processor at each step would wait for the device.
+        for name, value in {"loss": step.loss, "task_loss": step.task_losses, **step.terms}.items():
+            self.sums[name] = self.sums.get(name, 0.0) + value.detach()
+        self.seen += torch.tensor(present, dtype=torch.float32)
+
+    def means(self, task_names: Sequence[str]) -> Record:
+        """Return the epoch's averages: over batches, and for a task over those that had rows of it."""
+        sums = {name: value.double().cpu() for name, value in self.sums.items()}
+        by_task = (sums.pop("task_loss") / self.seen.clamp_min(1)).tolist()
+        means: Record = {name: float(value) / self.step for name, value in sums.items()}
+        return {"loss": means.pop("loss"), "task_loss": dict(zip(task_names, by_task, strict=True)), **means}
+
+    def next_epoch(self) -> None:
+        self.epoch, self.step = self.epoch + 1, 0
+        self._start_epoch()
+
+    def state_dict(self) -> dict[str, Any]:
+        return {"epoch": self.epoch, "step": self.step, "stopped": self.stopped, "sums": self.sums, "seen": self.seen}
+
+    def load_state_dict(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+
+
+@torch.no_grad()
+def task_errors(objective: Objective, rows: TaskRows, device: torch.device | str = "cpu") -> list[float]:
+    """Return the share of wrong predictions on each task's rows, each by its own head."""
+    objective.eval()
+    wrong = np.zeros(len(rows.tasks))
+    for batch in rows.in_order(1024, device):
+        logits = objective.net.own(batch).logits
+        wrong[int(np.argmax(batch.sizes))] += int((logits.argmax(1) != batch.y).sum())
+    return (wrong / np.maximum(rows.sizes, 1)).tolist()
+
+
+def pick_device(device: str | torch.device = "auto") -> torch.device:
+    """Return the device; "auto" is CUDA or MPS where there is one, else the processor."""
+    if device != "auto":
+        return torch.device(device)
+    if torch.cuda.is_available():
+        return torch.device("cuda")
+    return torch.device("mps" if torch.backends.mps.is_available() else "cpu")
+
+
+__all__ = ["CHECKPOINT", "Trainer", "pick_device", "task_errors"]

@@ -1,0 +1,277 @@
+"""Published weights: found or downloaded, checked, and copied into a network."""
+
+from __future__ import annotations
+
+import hashlib
+import http.client
+import os
+import re
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from gapmin.deep.nets import AlexNet, ResNet18
+
+__all__ = ["find_weights", "load_weights", "pretrained"]
+
+_URL = "https://download.pytorch.org/models/"
+_FILES = {
+    "alexnet": "alexnet-owt-7be5be79.pth",
+    "resnet18": "resnet18-f37072fd.pth",
+    "alexnet-features": "alexnet_features.npz",
+}
+_NETS: dict[str, Callable[[], nn.Module]] = {
+    "alexnet": AlexNet,
+    "resnet18": ResNet18,
+    "alexnet-features": lambda: AlexNet(features_only=True),
+}
+_LAST_LAYERS = ("fc.", "classifier.6.")
+
+
+def load_weights(
+    module: nn.Module, path: str | os.PathLike[str], *, sha256: str | None = None, prefix: str | None = None
+) -> None:
+    """Copy the weights of a file into a module; when anything does not fit, nothing is copied.
+
+    Every parameter and buffer of the module must be in the file, and every entry of the file in the module, but for
+    the last layer that our extractors leave out (`fc`, `classifier.6`) and the counters of batches that files from
+    before PyTorch 0.4.1 do not have.
+
+    Parameters
+    ----------
+    module : nn.Module
+    path : path
+        A state dict as `.pth` or `.pt`, or arrays by name as `.safetensors` or `.npz`. Only tensors are read: a
+        pickle that would run code is refused.
+    sha256 : str, optional
+        The file's checksum or its first digits, at least 8. By default the 8 digits in a name like
+        `resnet18-f37072fd.pth`, and no check for other names.
+    prefix : str, optional
+        Load only the entries whose names start so, for example "features." with a file of AlexNet's convolutions.
+
+    Raises
+    ------
+    FileNotFoundError
+        When the file is not there.
+    ValueError
+        When it has another checksum, holds no weights, or does not fit the module.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> import torch
+    >>> from gapmin.deep.nets import LeNet
+    >>> from gapmin.deep.weights import load_weights
+    >>> saved, net = LeNet(), LeNet()
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     torch.save(saved.state_dict(), Path(folder) / "lenet.pth")
+    ...     load_weights(net, Path(folder) / "lenet.pth")
+    >>> torch.equal(net.conv1.weight, saved.conv1.weight)
+    True
+    """
+    path = Path(path)
+    if not path.is_file():
+        raise FileNotFoundError(f"{path} is {'a folder' if path.is_dir() else 'not there'}: give a file of weights")
+    _check_sha256(path, sha256)
+    wanted = {name: tensor for name, tensor in module.state_dict().items() if name.startswith(prefix or "")}
+    if not wanted:
+        raise ValueError(f"{type(module).__name__} has no entry that starts with {prefix!r}: give another prefix")
+    found = {name: tensor for name, tensor in _read(path).items() if name.startswith(prefix or "")}
+    _check_fit(path, wanted, found)
+    with torch.no_grad():
+        for name in wanted.keys() & found.keys():
+            wanted[name].copy_(found[name])
+
+
+def find_weights(name: str) -> Path:
+    """Return the file of published ImageNet weights, downloaded where it is not on this machine.
+
+    It is looked for in `$GAPMIN_DATA/weights`, then among the checkpoints of `torch.hub`, where torchvision keeps
+    its own, and last downloaded to there.
+
+    Parameters
+    ----------
+    name : {"alexnet", "resnet18", "alexnet-features"}
+        The last is `alexnet_features.npz`, the five convolutions of AlexNet, and only looked for in `$GAPMIN_DATA`.
+
+    Returns
+    -------
+    Path
+
+    Raises
+    ------
+    FileNotFoundError
+        When the file is not there and cannot be downloaded.
+
+    Examples
+    --------
+    >>> from gapmin.deep.weights import find_weights
+    >>> find_weights("resnet18")  # doctest: +SKIP
+    PosixPath('/home/me/.cache/torch/hub/checkpoints/resnet18-f37072fd.pth')
+    >>> find_weights("vgg")
+    Traceback (most recent call last):
+        ...
+    ValueError: there are no weights named 'vgg': use one of 'alexnet', 'resnet18', 'alexnet-features'
+    """
+    if name not in _FILES:
+        raise ValueError(f"there are no weights named {name!r}: use one of {', '.join(map(repr, _FILES))}")
+    file = _FILES[name]
+    own = Path(os.environ.get("GAPMIN_DATA") or "$GAPMIN_DATA") / "weights" / file
+    if own.is_file():
+        return own
+    if name == "alexnet-features":
+        raise FileNotFoundError(
+            f"{own} is not there: set GAPMIN_DATA to the folder that holds weights/{file}, or load the convolutions "
+            'of the whole file with load_weights(AlexNet(features_only=True), find_weights("alexnet"), '
+            'prefix="features.")'
+        )
+    cached = Path(torch.hub.get_dir()) / "checkpoints" / file
+    if not cached.is_file():
+        _download(_URL + file, cached, own)
+    return cached
+
+
+def pretrained(name: str) -> nn.Module:
+    """Return an extractor with its ImageNet weights.
+
+    Parameters
+    ----------
+    name : {"alexnet", "resnet18", "alexnet-features"}
+        `AlexNet()`, `ResNet18()` or `AlexNet(features_only=True)`; `find_weights` says where their files come from.
+
+    Returns
+    -------
+    nn.Module
+
+    Examples
+    --------
+    >>> from gapmin.deep.weights import pretrained
+    >>> pretrained("resnet18").out_features  # doctest: +SKIP
+    512
+    >>> pretrained("resnet19")
+    Traceback (most recent call last):
+        ...
+    ValueError: there are no weights named 'resnet19': use one of 'alexnet', 'resnet18', 'alexnet-features'
+    """
+    path = find_weights(name)
+    module = _NETS[name]()
+    load_weights(module, path)
+    return module
+
+
+def _download(url: str, path: Path, other_place: Path) -> None:
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        torch.hub.download_url_to_file(url, str(path), hash_prefix=_digits_in_name(path), progress=False)
+    except (OSError, http.client.HTTPException) as error:
+        raise FileNotFoundError(
+            f"{path.name} is not on this machine and {url} cannot be downloaded ({error}): download it elsewhere and "
+            f"put it at {path} or {other_place}"
+        ) from error
+    except RuntimeError as error:  # torch's word for a wrong checksum
+        raise ValueError(f"{url} has not arrived whole ({error}): download it again") from error
+
+
+def _digits_in_name(path: Path) -> str | None:
+    match = re.search(r"-([0-9a-f]{8})\.pth$", path.name)
+    return match and match[1]
+
+
+def _check_sha256(path: Path, sha256: str | None) -> None:
+    expected, advice = sha256, ""
+    if expected is None:
+        expected, advice = _digits_in_name(path), ", or rename it if the digits in its name are no checksum"
+    if expected is None:
+        return
+    if not re.fullmatch(r"[0-9a-fA-F]{8,64}", expected):
+        raise ValueError(f"sha256 is {expected!r}: give the 64 hexadecimal digits, or the first 8 or more of them")
+    with path.open("rb") as stream:
+        found = hashlib.file_digest(stream, "sha256").hexdigest()
+    if not found.startswith(expected.lower()):
+        raise ValueError(
+            f"{path} has the SHA-256 {found[: len(expected)]}, not the expected {expected}: download the file again"
+            + advice
+        )
+
+
+def _read(path: Path) -> dict[str, Tensor]:
+    if path.suffix not in _READERS:
+        raise ValueError(f"{path} is of no known format: give one of {', '.join(_READERS)}")
+    try:
+        entries = _READERS[path.suffix](path)
+    except ImportError:
+        raise
+    except Exception as error:
+        if "GLOBAL" in str(error):  # how torch names an object that is not on its list of plain data
+            raise ValueError(
+                f"{path} holds Python objects beside tensors, which could run code when read, and is refused: save "
+                "module.state_dict() and not the module"
+            ) from None
+        raise ValueError(
+            f"{path} is not a {path.suffix} file of weights, or is damaged: download or save it again"
+        ) from error
+    if not isinstance(entries, Mapping) or not all(_is_plain(tensor) for tensor in entries.values()):
+        raise ValueError(f"{path} does not hold tensors by name: save module.state_dict() alone")
+    return dict(entries)
+
+
+def _read_pickle(path: Path) -> Any:
+    return torch.load(path, weights_only=True, map_location="cpu")
+
+
+def _read_safetensors(path: Path) -> dict[str, Tensor]:
+    try:
+        from safetensors.torch import load_file
+    except ImportError as error:
+        raise ImportError('.safetensors files are read with safetensors: pip install "gapmin[deep]"') from error
+    return load_file(path)
+
+
+def _read_npz(path: Path) -> dict[str, Tensor]:
+    with np.load(path, allow_pickle=False) as arrays:
+        return {name: torch.from_numpy(array) for name, array in arrays.items()}
+
+
+_READERS: dict[str, Callable[[Path], Any]] = {
+    ".pth": _read_pickle,
+    ".pt": _read_pickle,
+    ".safetensors": _read_safetensors,
+    ".npz": _read_npz,
+}
+
+
+def _is_plain(value: object) -> bool:
+    return isinstance(value, Tensor) and value.layout is torch.strided and not value.is_quantized
+
+
+def _check_fit(path: Path, wanted: Mapping[str, Tensor], found: Mapping[str, Tensor]) -> None:
+    missing = [name for name in wanted.keys() - found.keys() if not name.endswith("num_batches_tracked")]
+    if missing:
+        raise ValueError(
+            f"{path} lacks {_listed(missing)}: give the file of this network, or load a part with prefix, as in "
+            'prefix="features."'
+        )
+    unknown = [name for name in found.keys() - wanted.keys() if not name.startswith(_LAST_LAYERS)]
+    if unknown:
+        raise ValueError(
+            f"{path} has {_listed(unknown)}, which the module lacks: give the file of this network, or load a part "
+            'with prefix, as in prefix="features."'
+        )
+    for name in [name for name in wanted if name in found]:
+        if wanted[name].shape != found[name].shape:
+            raise ValueError(
+                f"{name} has the shape {tuple(found[name].shape)} in {path} and {tuple(wanted[name].shape)} in the "
+                "module: give the file of this network"
+            )
+        if wanted[name].is_floating_point() != found[name].is_floating_point():
+            raise ValueError(f"{name} is {found[name].dtype} in {path} and {wanted[name].dtype} in the module")
+
+
+def _listed(names: Iterable[str]) -> str:
+    first, *others = sorted(names)
+    return f"{first} and {len(others)} more entries" if others else first
