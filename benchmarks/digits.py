@@ -1,6 +1,6 @@
 """Digits: the error of gapMTNN and its baselines on MNIST, MNIST-M and USPS, LeNet, over random draws of rows.
 
-    python benchmarks/digits.py [--seeds 5] [--jobs 2] [--settings 1000:30 3000:15] [--out FILE.csv]
+    python benchmarks/digits.py [--seeds 5] [--jobs 2] [--settings 1000:25 3000:8] [--out FILE.csv]
 
 A setting is ROWS:EPOCHS, the rows of each task that train and the epochs that every method gets. Each seed draws other
 rows, other first weights and another order; the published test sets are the test. Needs the data in $GAPMIN_DATA.
@@ -36,7 +36,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--seeds", type=int, default=5)
     parser.add_argument("--jobs", type=int, default=2)
-    parser.add_argument("--settings", nargs="+", default=["1000:30", "3000:15"])
+    parser.add_argument("--settings", nargs="+", default=["1000:25", "3000:8"])
     parser.add_argument("--out", type=Path, default=Path(__file__).parent / "results" / "digits.csv")
     options = parser.parse_args()
     cells = [(s, m, seed) for s in options.settings for seed in range(options.seeds) for m in METHODS]

@@ -73,7 +73,8 @@ def epoch_plan(
     ----------
     tasks : sequence of K arrays of int
     batch_size : int
-        Rows of each task in a batch.
+        At most so many rows of each task in a batch. The batches of an epoch are of one size, give or take a row: a
+        last batch of two rows would move the weights as far as any other.
     seed, epoch : int
     sampling : "cycle" or "once"
         Tasks of unequal size: either the smaller ones start anew until the largest is through, so that every batch has
@@ -93,10 +94,7 @@ def epoch_plan(
     by_task = []
     for k, rows in enumerate(tasks):
         rng = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(epoch, k)))
-        if sampling == "once":
-            by_task.append(np.array_split(rng.permutation(rows), n_steps))
-            continue
-        rounds = -(-longest // len(rows))
+        rounds = 1 if sampling == "once" else -(-longest // len(rows))
         order = np.concatenate([rng.permutation(rows) for _ in range(rounds)])[:longest]
-        by_task.append(np.split(order, range(batch_size, longest, batch_size)))
+        by_task.append(np.array_split(order, n_steps))
     return [list(batch) for batch in zip(*by_task, strict=True)]

@@ -52,8 +52,8 @@ class Pairs(NamedTuple):
 class TaskHeads(nn.Module):
     """K classifiers d - H - activation - classes with stacked weights, so that all of them run at once.
 
-    All start with the same weights, drawn as `torch.nn.Linear` draws its own: hidden units of different heads can be
-    compared only while they mean the same, and the centroids of gapMTNN compare them.
+    Each starts with weights of its own, drawn as `torch.nn.Linear` draws them. Under equal weights and a uniform
+    relation all heads would stay the same, and nothing could tell one task's from another's.
 
     Parameters
     ----------
@@ -78,11 +78,11 @@ class TaskHeads(nn.Module):
         if activation not in ACTIVATIONS:
             raise ValueError(f"activation is {activation!r}: use {', '.join(map(repr, ACTIVATIONS))}")
         self.n_tasks, self.n_classes, self.activation = n_tasks, n_classes, activation
-        first, second = nn.Linear(in_features, hidden), nn.Linear(hidden, n_classes)
-        self.weight1 = nn.Parameter(first.weight.detach().repeat(n_tasks, 1, 1))
-        self.bias1 = nn.Parameter(first.bias.detach().repeat(n_tasks, 1))
-        self.weight2 = nn.Parameter(second.weight.detach().repeat(n_tasks, 1, 1))
-        self.bias2 = nn.Parameter(second.bias.detach().repeat(n_tasks, 1))
+        layers = [(nn.Linear(in_features, hidden), nn.Linear(hidden, n_classes)) for _ in range(n_tasks)]
+        self.weight1 = nn.Parameter(torch.stack([first.weight.detach() for first, _ in layers]))
+        self.bias1 = nn.Parameter(torch.stack([first.bias.detach() for first, _ in layers]))
+        self.weight2 = nn.Parameter(torch.stack([second.weight.detach() for _, second in layers]))
+        self.bias2 = nn.Parameter(torch.stack([second.bias.detach() for _, second in layers]))
 
     def extra_repr(self) -> str:
         """Say the sizes."""

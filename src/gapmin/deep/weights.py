@@ -83,9 +83,8 @@ def load_weights(
         raise ValueError(f"{type(module).__name__} has no entry that starts with {prefix!r}: give another prefix")
     found = {name: tensor for name, tensor in _read(path).items() if name.startswith(prefix or "")}
     _check_fit(path, wanted, found)
-    with torch.no_grad():
-        for name in wanted.keys() & found.keys():
-            wanted[name].copy_(found[name])
+    for name in wanted.keys() & found.keys():
+        wanted[name].copy_(found[name])
 
 
 def find_weights(name: str) -> Path:

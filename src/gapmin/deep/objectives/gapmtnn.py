@@ -33,7 +33,7 @@ class GapMTNN(Objective):
         lambda_1, the weight of the distance between class centroids.
     lambda_marginal : float, default=0.1
         lambda_2, the weight of the distance between tasks.
-    lambda_relation : float, default=0.5
+    lambda_relation : float, default=1.0
         lambda_3: the more, the nearer the relation is to uniform; 0 puts all weight on the cheapest task.
     relation_cost : "excess", "printed" or "gap", default="excess"
         What a unit of weight on task k costs task j, beside the distances. "printed" is L_k(h_j), by which a hard task
@@ -87,7 +87,7 @@ class GapMTNN(Objective):
         self,
         lambda_semantic: float = 10.0,
         lambda_marginal: float = 0.1,
-        lambda_relation: float = 0.5,
+        lambda_relation: float = 1.0,
         relation_cost: str = "excess",
         relation_data: str = "train",
         holdout: float = 0.1,
