@@ -23,11 +23,11 @@ from multitask_grid import METHODS, measure, run_grid, table
 TASKS = ["mnist", "mnist_m", "usps"]
 
 
-def fit(setting: str, method: str, seed: int) -> dict:
+def fit(setting: str, method: str, seed: int, methods: dict = METHODS) -> dict:
     """Return the error of each task in %."""
     rows, epochs = map(int, setting.split(":"))
     split = load_digits_multitask("published").split(seed, rows)
-    clf = MultitaskClassifier(METHODS[method](), extractor="lenet", epochs=epochs, device="cpu", random_state=seed)
+    clf = MultitaskClassifier(methods[method](), extractor="lenet", epochs=epochs, device="cpu", random_state=seed)
     return measure(clf, split, TASKS)
 
 

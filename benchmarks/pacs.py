@@ -70,12 +70,12 @@ def problem() -> MultitaskProblem:
     return MultitaskProblem("pacs", tasks, train_size=0.1)
 
 
-def fit(setting: str, method: str, seed: int) -> dict:
+def fit(setting: str, method: str, seed: int, methods: dict = METHODS) -> dict:
     """Return the error of each task in %."""
     share, epochs = setting.split(":")
     split = problem().split(seed, float(share))
     clf = MultitaskClassifier(
-        METHODS[method](), extractor=MLP(split.X.shape[1], (512,)), epochs=int(epochs), device="cpu", random_state=seed
+        methods[method](), extractor=MLP(split.X.shape[1], (512,)), epochs=int(epochs), device="cpu", random_state=seed
     )
     return measure(clf, split, TASKS)
 

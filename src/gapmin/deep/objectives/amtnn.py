@@ -26,7 +26,7 @@ class AMTNN(Objective):
     ----------
     distance : float, default=0.1
         The weight of the distances.
-    strength : float, default=0.5
+    strength : float, default=2.0
         How much the norm of alpha costs: the more, the nearer alpha is to uniform.
     penalty, penalty_on, critic_hidden
         As in `AdvW`.
@@ -49,7 +49,7 @@ class AMTNN(Objective):
     def __init__(
         self,
         distance: float = 0.1,
-        strength: float = 0.5,
+        strength: float = 2.0,
         penalty: float = 10.0,
         penalty_on: str = "features",
         critic_hidden: int = 128,
