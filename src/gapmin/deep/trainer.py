@@ -12,6 +12,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from gapmin._version import __version__
 from gapmin.deep.batches import TaskRows, epoch_plan
 from gapmin.deep.callbacks import Callback, Record
 from gapmin.deep.checkpoint import read_checkpoint, write_checkpoint
@@ -92,6 +93,7 @@ class Trainer:
         self.verbose = verbose
         self.task_names = [str(name) for name in (task_names or range(objective.net.n_tasks))]
         self.fingerprint = {
+            "version": __version__,
             "objective": repr(objective),
             "shapes": {name: list(value.shape) for name, value in objective.state_dict().items()},
             "batch_size": batch_size,
