@@ -124,6 +124,7 @@ class NetworkClassifier(ClassifierMixin, BaseEstimator):
                 f"random_state is {self.random_state!r}: with checkpoint_dir give an integer, "
                 "or a resumed fit could not be the same as one that was never killed"
             )
+        self.__dict__.pop("objective_", None)  # a fit that fails leaves no model, not half of two
         rows = read_rows(self, X, reset=True)
         labels = column_or_1d(labels_of(X, y), warn=True)
         check_consistent_length(np.empty(len(rows)), labels)
@@ -152,9 +153,7 @@ class NetworkClassifier(ClassifierMixin, BaseEstimator):
                 callbacks=callbacks,
                 checkpoint_dir=self.checkpoint_dir,
                 checkpoint_every=self.checkpoint_every,
-                fingerprint={"data": digest(rows, codes, task), "validation": self.validation}
-                if self.checkpoint_dir
-                else None,
+                fingerprint=self._fingerprint(rows, codes, task) if self.checkpoint_dir else None,
                 task_names=self.tasks_.tolist(),
                 seed=seed,
                 verbose=self.verbose,
@@ -171,6 +170,15 @@ class NetworkClassifier(ClassifierMixin, BaseEstimator):
         self.history_ = trainer.history
         self._keep(objective.cpu())
         return self
+
+    def _fingerprint(self, rows: Any, codes: NDArray[Any], task: NDArray[Any]) -> dict[str, Any]:
+        """Return what tells a checkpoint of this fit from one of other data."""
+        return {
+            "data": digest(rows, codes, task),
+            "tasks": str(self.tasks_.tolist()),
+            "classes": str(self.classes_.tolist()),
+            "validation": self.validation,
+        }
 
     def _build(self, shape: tuple[int, ...]) -> Objective:
         """Return the objective with its network, untrained."""
@@ -198,9 +206,14 @@ class NetworkClassifier(ClassifierMixin, BaseEstimator):
         """Take over a trained objective."""
         self.objective_ = objective.eval()
         relation = getattr(objective, "relation", None)
-        if relation is not None:
+        if relation is None:
+            self.__dict__.pop("relation_", None)  # of a former fit
+        else:
             wide = relation.double().numpy()
             self.relation_ = wide / wide.sum(axis=1, keepdims=True)
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "objective_")
 
     def _rows(self, X: Any, sample_task: ArrayLike | None) -> TaskRows:
         """Return the rows by task, checked against the fit."""
@@ -242,9 +255,10 @@ class NetworkClassifier(ClassifierMixin, BaseEstimator):
 
     def predict(self, X: Any, *, sample_task: ArrayLike | None = None) -> NDArray[Any]:
         """Return the label of each row, by the head of its own task."""
-        return self.classes_[self._run(self._rows(X, sample_task), "logits").argmax(axis=1)]
+        logits = self._run(self._rows(X, sample_task), "logits")
+        return self.classes_[logits.argmax(axis=1)]
 
-    def transform(self, X: Any) -> NDArray[np.float32]:
+    def extract(self, X: Any) -> NDArray[np.float32]:
         """Return the features that the shared extractor makes of each row."""
         check_is_fitted(self)
         n_rows = len(X) if is_dataset(X) else np.shape(X)[0]

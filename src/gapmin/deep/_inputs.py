@@ -55,8 +55,9 @@ def row_shape(rows: Any) -> tuple[int, ...]:
         return tuple(rows.shape[1:])
     item = rows[0]
     item = item[0] if isinstance(item, (tuple, list)) else item
-    if not isinstance(item, Tensor):
-        raise ValueError(f"the dataset's first item is a {type(item).__name__}: give items that are float tensors")
+    if not isinstance(item, Tensor) or not item.is_floating_point():
+        kind = item.dtype if isinstance(item, Tensor) else type(item).__name__
+        raise ValueError(f"the dataset's first item is a {kind}: give items that are float tensors")
     return tuple(item.shape)
 
 
@@ -66,7 +67,10 @@ def labels_of(X: Any, y: ArrayLike | None) -> ArrayLike:
         return y
     targets = getattr(X, "targets", None)
     if targets is None:
-        raise ValueError("y is missing: give a label for each row, or a dataset that has `targets`")
+        raise ValueError(
+            "a classifier requires y to be passed, but the target y is None: give a label for each row, "
+            "or a dataset that has `targets`"
+        )
     return np.asarray(targets)
 
 

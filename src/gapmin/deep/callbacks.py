@@ -71,15 +71,19 @@ class EarlyStopping(Callback):
         self._weights: dict[str, Any] | None = None
 
     def begin(self, trainer: Trainer) -> None:
-        """Forget a former fit."""
+        """Forget a former fit; refuse to wait for a figure that will not come."""
+        if self.monitor.startswith("validation") and not trainer.validates:
+            raise ValueError(
+                f"EarlyStopping watches {self.monitor!r}, but there are no validation rows: "
+                "set validation to a share of the rows"
+            )
         if not trainer.history:
             self._start_anew()
 
     def epoch(self, trainer: Trainer, record: Record) -> bool:
         """Compare with the best so far."""
         if self.monitor not in record:
-            hint = ": set validation to a share of the rows" if self.monitor.startswith("validation") else ""
-            raise ValueError(f"EarlyStopping watches {self.monitor!r}, which is not among {sorted(record)}{hint}")
+            raise ValueError(f"EarlyStopping watches {self.monitor!r}, which is not among {sorted(record)}: name one")
         value = float(record[self.monitor])
         if self.best is None or value < self.best - self.min_delta:
             self.best, self.waited = value, 0

@@ -177,18 +177,20 @@ class PairCritics(nn.Module):
         fixed |= {name: value.detach().clone() for name, value in extractor.named_buffers()}
         parts = x.detach().split(list(sizes))
         total = x.new_zeros(())
-        for p, (j, k) in enumerate(self.pairs):
-            if not sizes[j] or not sizes[k]:
-                continue
-            first, second = _paired(parts[j], parts[k])
-            t = torch.rand(len(first), *[1] * (x.ndim - 1), dtype=x.dtype, device=x.device)
-            between = (t * first + (1 - t) * second).requires_grad_()
-            z = torch.func.functional_call(extractor, fixed, (between,))
-            rows = slice(p * H, (p + 1) * H)
-            f = F.relu(F.linear(z, self.weight1[rows], self.bias1[rows])) @ self.weight2[p]
-            (slopes,) = torch.autograd.grad(f.sum(), between, create_graph=True)
-            total = total + (slopes.flatten(1).square().sum(1).clamp_min(1e-12).sqrt() - 1).square().mean()
-        return total
+        wanted = torch.is_grad_enabled()
+        with torch.enable_grad():  # the slopes are gradients themselves, also where the loss is only looked at
+            for p, (j, k) in enumerate(self.pairs):
+                if not sizes[j] or not sizes[k]:
+                    continue
+                first, second = _paired(parts[j], parts[k])
+                t = torch.rand(len(first), *[1] * (x.ndim - 1), dtype=x.dtype, device=x.device)
+                between = (t * first + (1 - t) * second).requires_grad_()
+                z = torch.func.functional_call(extractor, fixed, (between,))
+                rows = slice(p * H, (p + 1) * H)
+                f = F.relu(F.linear(z, self.weight1[rows], self.bias1[rows])) @ self.weight2[p]
+                (slopes,) = torch.autograd.grad(f.sum(), between, create_graph=True)
+                total = total + (slopes.flatten(1).square().sum(1).clamp_min(1e-12).sqrt() - 1).square().mean()
+        return total if wanted else total.detach()
 
 
 _LOG2 = 0.6931471805599453

@@ -299,6 +299,8 @@ validation, callbacks, checkpoint_dir, checkpoint_every, device, channels_last, 
 
     def _labelled(self, X: Any, y: ArrayLike | None, sample_task: ArrayLike | None) -> tuple[TaskRows, NDArray[Any]]:
         rows = self._rows(X, sample_task)
+        if not all(rows.sizes):
+            raise ValueError(f"task {plain(self.tasks_[np.argmin(rows.sizes)])!r} has no rows: give some of every task")
         labels = column_or_1d(labels_of(X, y))
         check_consistent_length(np.empty(len(rows.y)), labels)
         unknown = ~np.isin(labels, self.classes_)

@@ -228,8 +228,8 @@ def build_extractor(extractor: str | nn.Module, input_shape: Sequence[int]) -> n
     Parameters
     ----------
     extractor : {"lenet", "alexnet", "resnet18", "mlp"} or nn.Module
-        A module of your own is copied, so that yours is never trained. Where it has no attribute `out_features`,
-        two rows of zeros are sent through it to find it.
+        A module of your own is copied, so that yours is never trained; two rows of zeros are sent through the copy to
+        see that it takes such rows, and how many features it makes of them.
     input_shape : sequence of int
         The shape of one row: (channels, height, width) or (features,).
 
@@ -249,8 +249,12 @@ def build_extractor(extractor: str | nn.Module, input_shape: Sequence[int]) -> n
     shape = tuple(input_shape)
     if isinstance(extractor, nn.Module):
         module = deepcopy(extractor)
-        if not hasattr(module, "out_features"):
-            module.out_features = _width_of_output(module, shape)  # type: ignore[assignment]
+        width = _width_of_output(module, shape)
+        if getattr(module, "out_features", width) != width:
+            raise ValueError(
+                f"the extractor has out_features={module.out_features}, but makes {width} features of a row"
+            )
+        module.out_features = width  # type: ignore[assignment]
         return module
     if extractor not in _NAMES:
         raise ValueError(f"extractor is {extractor!r}: use one of {', '.join(map(repr, _NAMES))}, or an nn.Module")

@@ -54,7 +54,7 @@ def save(model: Any, path: str | os.PathLike[str]) -> None:
         header = json.dumps(said, default=_plain_number)
     except TypeError as error:
         raise ValueError(f"the model has a parameter that JSON cannot hold: {error}") from None
-    tensors = {name: value.detach().cpu().contiguous() for name, value in model.objective_.state_dict().items()}
+    tensors = {name: value.detach().cpu().contiguous().clone() for name, value in model.objective_.state_dict().items()}
     beside = path.with_name(f"{path.name}.{os.getpid()}.part")
     try:
         save_file(tensors, beside, metadata={_KEY: header})
@@ -74,12 +74,13 @@ def load(cls: type[Model], path: str | os.PathLike[str], extractor: nn.Module | 
         with safe_open(str(path), framework="pt") as file:
             said = json.loads((file.metadata() or {})[_KEY])
             tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
-    except (SafetensorError, KeyError, json.JSONDecodeError) as error:
+        found_format, kind = said["format"], said["class"]
+    except (SafetensorError, KeyError, TypeError, json.JSONDecodeError) as error:
         raise ValueError(f"{path} is not a model that gapmin saved ({error}): give a file written by save()") from error
-    if said["format"] != _FORMAT:
-        raise ValueError(f"{path} was written by gapmin {said['version']} in format {said['format']}: save it anew")
-    if said["class"] != cls.__name__:
-        raise ValueError(f"{path} holds a {said['class']}: read it with {said['class']}.load")
+    if found_format != _FORMAT:
+        raise ValueError(f"{path} was written by gapmin {said['version']} in format {found_format}: save it anew")
+    if kind != cls.__name__:
+        raise ValueError(f"{path} holds a {kind}: read it with {kind}.load")
     params = said["params"]
     if isinstance(params["extractor"], dict):
         if extractor is None:

@@ -12,7 +12,7 @@ from gapmin.linear._simplex import project_simplex
 
 
 class RunningCost(nn.Module):
-    """The mean of a K x K cost over the batches of an epoch, each entry over those batches that had both tasks."""
+    """The mean of a K x K cost over the batches of an epoch, each entry over those batches that could tell it."""
 
     total: Tensor
     weight: Tensor
@@ -22,11 +22,10 @@ class RunningCost(nn.Module):
         self.register_buffer("total", torch.zeros(n_tasks, n_tasks))
         self.register_buffer("weight", torch.zeros(n_tasks, n_tasks))
 
-    def add(self, cost: Tensor, present: Tensor) -> None:
-        """Take in a batch's cost; `present` (K,) says which tasks it had rows of."""
-        both = torch.outer(present, present)
-        self.total += cost.detach() * both
-        self.weight += both
+    def add(self, cost: Tensor, told: Tensor) -> None:
+        """Take in a batch's cost; `told`, which broadcasts to it, is 1 for the entries that its rows tell."""
+        self.total += cost.detach() * told
+        self.weight += told
 
     def mean(self) -> Matrix:
         """Return the mean so far; 0 where nothing was seen."""
@@ -79,11 +78,13 @@ def relation_by_squares(costs: ArrayLike, strength: float) -> Matrix:
     array([[0.8, 0.2],
            [0.4, 0.6]])
     """
-    costs = np.asarray(costs, dtype=np.float64)
+    given = np.asarray(costs, dtype=np.float64)
+    least = given.min(axis=1, keepdims=True)
     if strength == 0:
-        cheapest = costs == costs.min(axis=1, keepdims=True)
+        cheapest = given == least
         return np.asarray(cheapest / cheapest.sum(axis=1, keepdims=True))
-    return project_simplex(-costs / (2 * strength))
+    # Only differences within a row count: taken first, costs far from zero lose no digits.
+    return project_simplex((least - given) / (2 * strength))
 
 
 def relation_by_norm(costs: ArrayLike, strength: float) -> Matrix:
@@ -91,15 +92,16 @@ def relation_by_norm(costs: ArrayLike, strength: float) -> Matrix:
 
     Where ||w|| = s, the minimiser is that of ``cost . w + strength ||w||^2 / (2 s)``: one number to find for each row.
     """
-    costs = np.asarray(costs, dtype=np.float64)
     if strength == 0:
         return relation_by_squares(costs, 0.0)
-    low, high = np.full(len(costs), 1 / np.sqrt(costs.shape[1])), np.ones(len(costs))
+    above = np.asarray(costs, dtype=np.float64)
+    above = (above - above.min(axis=1, keepdims=True)) / strength
+    low, high = np.full(len(above), 1 / np.sqrt(above.shape[1])), np.ones(len(above))
     for _ in range(60):
         s = (low + high) / 2
-        too_small = np.linalg.norm(project_simplex(-costs * s[:, None] / strength), axis=1) > s
+        too_small = np.linalg.norm(project_simplex(-above * s[:, None]), axis=1) > s
         low, high = np.where(too_small, s, low), np.where(too_small, high, s)
-    return project_simplex(-costs * ((low + high) / 2)[:, None] / strength)
+    return project_simplex(-above * ((low + high) / 2)[:, None])
 
 
 def relation_by_entropy(costs: ArrayLike, strength: float, own: float) -> Matrix:
@@ -112,10 +114,9 @@ def relation_by_entropy(costs: ArrayLike, strength: float, own: float) -> Matrix
     >>> relation_by_entropy([[0.0, 1.0, 1.0], [0.0, 0.0, 0.0], [0.0, 0.0, 0.0]], strength=1.0, own=0.5)[0]
     array([0.5 , 0.25, 0.25])
     """
-    costs = np.asarray(costs, dtype=np.float64)
-    if len(costs) == 1:
+    score = -np.asarray(costs, dtype=np.float64) / strength
+    if len(score) == 1:
         return np.ones((1, 1))
-    score = -costs / strength
     np.fill_diagonal(score, -np.inf)
     weights = np.exp(score - score.max(axis=1, keepdims=True))
     relation = (1 - own) * weights / weights.sum(axis=1, keepdims=True)
@@ -144,7 +145,7 @@ def min_norm_weights(gram: ArrayLike) -> NDArray[np.float64]:
     for _ in range(10 * K):
         slope = G @ w
         best = int(np.argmin(slope))
-        if slope[best] >= w @ slope - 1e-12 or w[best] > 0:
+        if slope[best] >= (1 - 1e-10) * (w @ slope) - 1e-16 or w[best] > 0:
             break
         active = [*np.flatnonzero(w > 0).tolist(), best]
         while True:
@@ -165,6 +166,12 @@ def min_norm_weights(gram: ArrayLike) -> NDArray[np.float64]:
 
 def _affine_minimiser(G: Matrix) -> NDArray[np.float64]:
     """Return the weights of sum 1, of any sign, that minimise w' G w."""
+    # In gradients of length one, so that those of almost learnt tasks are not lost to round-off.
+    inverse = 1 / np.sqrt(np.maximum(np.diag(G), np.finfo(float).tiny))
+    inverse /= inverse.max()
     n = len(G)
-    system = np.block([[G, np.ones((n, 1))], [np.ones((1, n)), np.zeros((1, 1))]])
-    return np.linalg.lstsq(system, np.r_[np.zeros(n), 1.0], rcond=None)[0][:n]
+    unit = G * np.outer(inverse, inverse)
+    unit /= np.diag(unit).max()
+    system = np.block([[unit, inverse[:, None]], [inverse, np.zeros((1, 1))]])
+    w = inverse * np.linalg.lstsq(system, np.r_[np.zeros(n), 1.0], rcond=None)[0][:n]
+    return np.asarray(w / w.sum())

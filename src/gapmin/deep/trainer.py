@@ -87,6 +87,9 @@ class Trainer:
         self.sampling = sampling
         self.device = torch.device(device)
         self.callbacks = list(callbacks)
+        for callback in self.callbacks:
+            if not isinstance(callback, Callback):
+                raise TypeError(f"callbacks has {callback!r}: give objects of Callback")
         self.path = None if checkpoint_dir is None else Path(checkpoint_dir) / CHECKPOINT
         self.checkpoint_every = checkpoint_every
         self.seed = seed
@@ -96,6 +99,7 @@ class Trainer:
             "version": __version__,
             "objective": repr(objective),
             "shapes": {name: list(value.shape) for name, value in objective.state_dict().items()},
+            "network": repr(objective.net),
             "batch_size": batch_size,
             "lr": [lr, lr_decay, lr_every, weight_decay],
             "sampling": sampling,
@@ -103,6 +107,7 @@ class Trainer:
             **(fingerprint or {}),
         }
         self.history: list[Record] = []
+        self.validates = False
         objective.to(self.device)
         fused = self.device.type in ("cpu", "cuda")
         self.optimizer = torch.optim.Adam(objective.parameters(), lr=lr, weight_decay=weight_decay, fused=fused)
@@ -119,6 +124,7 @@ class Trainer:
         holdout : TaskRows, optional
             For the objective to look at after each epoch.
         """
+        self.validates = validation is not None
         at = self._resume()
         for callback in self.callbacks:
             callback.begin(self)
@@ -201,6 +207,11 @@ class Trainer:
         if state is None:
             self.history = []
             return at
+        if state["position"]["epoch"] > self.epochs:
+            raise ValueError(
+                f"{self.path} is {state['position']['epoch']} epochs far, and epochs is {self.epochs}: "
+                "ask for as many, or name another checkpoint_dir"
+            )
         self.objective.load_state_dict(state["objective"])
         self.optimizer.load_state_dict(state["optimizer"])
         at.load_state_dict(state["position"])

@@ -86,3 +86,9 @@ def present(batch: Batch) -> Tensor:
     return torch.tensor(
         [float(size > 0) for size in batch.sizes], dtype=torch.get_default_dtype(), device=batch.y.device
     )
+
+
+def both_present(batch: Batch) -> Tensor:
+    """Return 1 for each two tasks that the batch has rows of both of."""
+    there = present(batch)
+    return torch.outer(there, there)

@@ -12,8 +12,8 @@ from torch import Tensor
 from gapmin.deep.critics import PairCritics
 from gapmin.deep.heads import Batch, MultitaskNet
 from gapmin.deep.losses import loss_matrix
-from gapmin.deep.objectives._base import Objective, Step, present
-from gapmin.deep.relations import RunningCost, relation_by_norm
+from gapmin.deep.objectives._base import Objective, Step, both_present, present
+from gapmin.deep.relations import RunningCost, relation_by_norm, relation_costs
 
 
 class AMTNN(Objective):
@@ -64,7 +64,7 @@ class AMTNN(Objective):
     def _prepare(self, net: MultitaskNet) -> None:
         K = net.n_tasks
         self.register_buffer("relation", torch.full((K, K), 1 / K))
-        self.cost = RunningCost(K)
+        self.losses, self.distances = RunningCost(K), RunningCost(K)
         self.critics = PairCritics(K, net.in_features, self.critic_hidden) if K > 1 else None
 
     def forward(self, batch: Batch) -> Step:
@@ -73,19 +73,20 @@ class AMTNN(Objective):
         losses = loss_matrix(pairs.logits, batch.y, batch.sizes)
         loss = (self.relation * losses).sum()
         terms = {}
-        cost = losses.detach()
+        self.losses.add(losses, present(batch))
         if self.critics is not None:
             scale = self.distance * (self.relation + self.relation.T)
             distances, adversary = self.critics.play(
                 self.net.extractor, pairs.z, batch, scale, self.penalty, self.penalty_on
             )
             loss = loss + adversary
-            cost = cost + self.distance * distances
+            self.distances.add(distances, both_present(batch))
             terms["wasserstein"] = distances.sum() / 2
-        self.cost.add(cost, present(batch))
         return Step(loss, losses.detach().diagonal(), terms)
 
     def end_epoch(self) -> None:
         """Solve for the relation coefficients, given the epoch's losses and distances."""
-        self._set_relation(relation_by_norm(self.cost.mean(), self.strength))
-        self.cost.reset()
+        costs = relation_costs(self.losses.mean(), self.distance * self.distances.mean(), kind="printed")
+        self._set_relation(relation_by_norm(costs, self.strength))
+        self.losses.reset()
+        self.distances.reset()

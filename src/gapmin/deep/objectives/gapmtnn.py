@@ -13,7 +13,7 @@ from gapmin.deep.alignment import Centroids, mean_distances, semantic_distances
 from gapmin.deep.critics import PairCritics
 from gapmin.deep.heads import Batch, MultitaskNet, Pairs, TaskHeads
 from gapmin.deep.losses import loss_matrix, own_losses
-from gapmin.deep.objectives._base import Objective, Step, present
+from gapmin.deep.objectives._base import Objective, Step, both_present, present
 from gapmin.deep.relations import RunningCost, relation_by_squares, relation_costs
 
 
@@ -153,7 +153,7 @@ class GapMTNN(Objective):
         K = net.n_tasks
         start = torch.eye(K) if self.initial_relation == "identity" else torch.full((K, K), 1 / K)
         self.register_buffer("relation", start)
-        self.cost = RunningCost(K)
+        self.losses, self.distances = RunningCost(K), RunningCost(K)
         width = net.hidden if self.centroid_space == "head" else net.in_features
         self.centroids = Centroids(K, net.n_classes, width, self.decay)
         self.critics = None
@@ -210,8 +210,8 @@ class GapMTNN(Objective):
         if self.probes is not None:
             with torch.no_grad():
                 losses = loss_matrix(self.probes.all_pairs(pairs.z, batch.sizes).logits, batch.y, batch.sizes)
-        # The diagonal of the cost is taken off at the end of the epoch; that of the distances is 0.
-        self.cost.add(losses.detach() + distances, present(batch))
+        self.losses.add(losses, present(batch))
+        self.distances.add(distances, both_present(batch))
 
     def observe(self, batch: Batch) -> None:
         """Measure the relation's costs on held-out rows."""
@@ -225,9 +225,10 @@ class GapMTNN(Objective):
     def end_epoch(self) -> None:
         """Solve for the relation, given the network."""
         if self.learn_relation:
-            costs = relation_costs(self.cost.mean(), kind=self.relation_cost)
+            costs = relation_costs(self.losses.mean(), self.distances.mean(), self.relation_cost)
             self._set_relation(relation_by_squares(costs, self.lambda_relation))
-        self.cost.reset()
+        self.losses.reset()
+        self.distances.reset()
 
 
 _ABLATIONS: dict[str, dict[str, Any]] = {

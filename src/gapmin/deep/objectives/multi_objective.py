@@ -57,7 +57,7 @@ class MultiObjective(Objective):
             if not torch.is_grad_enabled():
                 losses.append(loss)
                 continue
-            gradients = torch.autograd.grad(loss, shared + heads)
+            gradients = torch.autograd.grad(loss, shared + heads, allow_unused=True, materialize_grads=True)
             jacobian.append(gradients[: len(shared)])
             for total, gradient in zip(of_heads, gradients[len(shared) :], strict=True):
                 total += gradient

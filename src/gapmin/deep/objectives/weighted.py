@@ -48,17 +48,17 @@ class Weighted(Objective):
     def _prepare(self, net: MultitaskNet) -> None:
         K = net.n_tasks
         self.register_buffer("relation", torch.empty(K, K))
-        self.cost = RunningCost(K)
+        self.losses = RunningCost(K)
         self._set_relation(relation_by_entropy(torch.zeros(K, K), 1.0, self.own))
 
     def forward(self, batch: Batch) -> Step:
         """Return sum_jk relation_jk L_k(h_j)."""
         pairs = self.net.all_pairs(batch)
         losses = loss_matrix(pairs.logits, batch.y, batch.sizes)
-        self.cost.add(losses, present(batch))
+        self.losses.add(losses, present(batch))
         return Step((self.relation * losses).sum(), losses.detach().diagonal())
 
     def end_epoch(self) -> None:
         """Estimate the relation from the losses of the epoch."""
-        self._set_relation(relation_by_entropy(self.cost.mean(), self.temperature, self.own))
-        self.cost.reset()
+        self._set_relation(relation_by_entropy(self.losses.mean(), self.temperature, self.own))
+        self.losses.reset()
