@@ -109,8 +109,6 @@ def table(rows: list[dict], setting: str, tasks: list[str], methods: Iterable[st
         half = stats.t.ppf(0.95, d.size - 1) * d.std(ddof=1) / d.size**0.5
         differences.append(f"{d.mean():+.2f} [{d.mean() - half:+.2f}, {d.mean() + half:+.2f}]")
     lines.append("| minus Uniform, 90% | " + " | ".join(differences) + " |")
-    seconds = [f"{np.mean([r['seconds'] for r in by_method[m]]):.0f}" for m in methods]
-    lines.append("| seconds a fit | " + " | ".join(seconds) + " |")
     return (
         f"{setting}, {', '.join(map(str, sorted(n_seeds)))} seeds, error in %, mean ± standard error:\n\n"
         + "\n".join(lines)

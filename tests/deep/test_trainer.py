@@ -21,6 +21,7 @@ from gapmin.deep import (
     CSVLogger,
     EarlyStopping,
     GapMTNN,
+    MultiObjective,
     MultitaskNet,
     TaskHeads,
     TensorBoard,
@@ -187,11 +188,12 @@ def test_validating_changes_no_training():
     same(one.objective.state_dict(), other.objective.state_dict())
 
 
-def test_a_loss_that_is_not_finite_is_an_error_that_helps():
+@pytest.mark.parametrize("objective", [Uniform(), Weighted(), AMTNN(), MultiObjective(), GapMTNN()], ids=repr)
+def test_a_loss_that_is_not_finite_is_an_error_that_helps(objective):
     rows = rows_of()
     rows.x[0] = float("inf")
     with pytest.raises(ValueError, match=r"the loss is nan in epoch 1: take a smaller lr"):
-        trainer_of().fit(rows)
+        trainer_of(objective).fit(rows)
 
 
 # Callbacks

@@ -147,13 +147,14 @@ class Trainer:
             at.add(step, [len(each) > 0 for each in plan[at.step]])
             if self.checkpoint_every and at.step % self.checkpoint_every == 0 and at.step < len(plan):
                 self._checkpoint(at)
+        means = self._finite(at.means(self.task_names), at.epoch)
         if holdout is not None:
             self.objective.eval()
             with torch.no_grad():
                 for batch in holdout.side_by_side(max(self.batch_size, 256), self.device):
                     self.objective.observe(batch)
         self.objective.end_epoch()
-        record = self._record(at, validation)
+        record = {"epoch": at.epoch + 1, "lr": self.optimizer.param_groups[0]["lr"], **means, **self._after(validation)}
         self.history.append(record)
         at.next_epoch()
         # Every callback sees every epoch, also the last.
@@ -169,17 +170,17 @@ class Trainer:
         self.optimizer.step()
         return step
 
-    def _record(self, at: _Position, validation: TaskRows | None) -> Record:
-        record: Record = {
-            "epoch": at.epoch + 1,
-            "lr": self.optimizer.param_groups[0]["lr"],
-            **at.means(self.task_names),
-        }
-        if not np.isfinite(record["loss"]):
+    def _finite(self, means: Record, epoch: int) -> Record:
+        if not np.isfinite(means["loss"]):
             raise ValueError(
-                f"the loss is {record['loss']} in epoch {at.epoch + 1}: take a smaller lr ({self.lr} now), "
+                f"the loss is {means['loss']} in epoch {epoch + 1}: take a smaller lr ({self.lr} now), "
                 "scale the features, or lower the objective's weights"
             )
+        return means
+
+    def _after(self, validation: TaskRows | None) -> Record:
+        """Return what is known once an epoch is over: the relation, and the errors on validation rows."""
+        record: Record = {}
         if (relation := getattr(self.objective, "relation", None)) is not None:
             record["relation"] = relation.double().cpu().tolist()
         if validation is not None:

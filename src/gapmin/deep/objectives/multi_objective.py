@@ -93,6 +93,8 @@ class MultiObjective(Objective):
         flat = [torch.cat([g.flatten() for g in row]) if row else losses.new_zeros(1) for row in jacobian]
         J = torch.stack(flat)
         gram = (J @ J.T).double().cpu().numpy()
+        if not np.isfinite(gram).all():
+            return torch.full((K,), 1 / K, dtype=torch.float64)  # the loss is not finite either: the trainer says so
         divisor = np.ones(K)
         if "loss" in self.normalise:
             divisor = divisor * losses.double().cpu().numpy()
