@@ -31,12 +31,7 @@ def check_tasks(sample_task: ArrayLike | None, n_rows: int) -> NDArray[Any]:
         raise ValueError(f"sample_task has {task.ndim} dimensions: give one task for each row")
     if _num_samples(task) != n_rows:
         raise ValueError(f"sample_task has {task.size} entries for {n_rows} rows: give one task for each row")
-    missing = np.array([each is None or each != each for each in task.tolist()], dtype=bool)
-    if missing.any():
-        row = int(np.argmax(missing))
-        raise ValueError(f"sample_task has {task[row]} at row {row}: name the task of every row")
-    if task.dtype.kind == "O" and len({isinstance(each, str) for each in task.tolist()}) > 1:
-        raise ValueError("sample_task has both text and other values: name the tasks in one way")
+    refuse_unnamed("sample_task", sample_task, "name the task of every row")
     return task
 
 
@@ -70,3 +65,22 @@ def known_tasks(sample_task: ArrayLike | None, n_rows: int, tasks: NDArray[Any])
             f"this model was fitted on {tasks.tolist()}"
         )
     return at
+
+
+def refuse_unnamed(name: str, values: ArrayLike, remedy: str) -> None:
+    """Raise an error where labels are missing or partly text, which numpy would turn into text without a word.
+
+    Examples
+    --------
+    >>> refuse_unnamed("y", ["a", None], "label every row")
+    Traceback (most recent call last):
+        ...
+    ValueError: y has None at row 1: label every row
+    """
+    # A list of texts and numbers becomes an array of texts, so the list itself is looked at.
+    entries = values if isinstance(values, (list, tuple)) else np.asarray(values).tolist()
+    for row, each in enumerate(entries):
+        if each is None or type(each).__name__ in ("NAType", "NaTType") or (isinstance(each, float) and each != each):
+            raise ValueError(f"{name} has {each} at row {row}: {remedy}")
+    if len({isinstance(each, str) for each in entries}) > 1:
+        raise ValueError(f"{name} has both text and other values: name all in one way")

@@ -19,9 +19,12 @@ from gapmin.deep import (
     MLP,
     AdvW,
     Callback,
+    CSVLogger,
+    EarlyStopping,
     GapMTNN,
     GapMTNNClassifier,
     ImageFolder,
+    LeNet,
     MultitaskClassifier,
     Objective,
     Uniform,
@@ -607,3 +610,54 @@ def test_proposition_2_bounds_the_risk_by_the_weighted_risk_and_the_distances(re
         assert bounds[name].total >= weighted - 1e-6
         assert bounds[name].total >= by_task[j] - 1e-6  # the risk that is bounded
     assert clf.proposition_2(X, y, sample_task=task, max_rows=20) == bounds
+
+
+def test_the_two_estimators_and_the_trainer_agree_on_their_defaults():
+    one, other = MultitaskClassifier().get_params(), GapMTNNClassifier().get_params()
+    assert {name: one[name] for name in one.keys() & other.keys()} == {
+        name: other[name] for name in one.keys() & other.keys()
+    }
+    objective = GapMTNN().get_params()
+    for name in objective.keys() & other.keys():
+        assert objective[name] == other[name], name
+
+
+def test_settings_that_are_numpys_numbers_do_not_spoil_the_checkpoint(tmp_path):
+    X, y, task = data()
+    settings = {"lr": np.float64(0.01), "batch_size": np.int64(16), "validation": np.float32(0.2)}
+    first = small(checkpoint_dir=tmp_path, **settings).fit(X, y, sample_task=task)
+    again = small(checkpoint_dir=tmp_path, **settings).fit(X, y, sample_task=task)
+    assert np.array_equal(first.predict_proba(X, sample_task=task), again.predict_proba(X, sample_task=task))
+
+
+def test_a_fit_may_go_on_with_other_callbacks_and_keeps_those_it_had(tmp_path):
+    X, y, task = data()
+    folder = tmp_path / "kept"
+    common = {"validation": 0.2, "checkpoint_dir": folder}
+    first = small(epochs=2, callbacks=[EarlyStopping(patience=50)], **common).fit(X, y, sample_task=task)
+    callbacks = [CSVLogger(tmp_path / "history.csv"), EarlyStopping(patience=50)]
+    second = small(epochs=4, callbacks=callbacks, **common).fit(X, y, sample_task=task)
+    assert second.callbacks_[1].best <= first.callbacks_[0].best
+    assert callbacks[1].best is None
+    assert len((tmp_path / "history.csv").read_text().splitlines()) == 5
+
+
+def test_a_table_then_a_dataset_leaves_nothing_of_the_table():
+    X, y, task = data()
+    clf = small(epochs=1).fit(X, y, sample_task=task)
+    assert clf.n_features_in_ == X.shape[1]
+    dataset = torch.utils.data.TensorDataset(torch.from_numpy(np.asarray(X, dtype=np.float64)))
+    clf.fit(dataset, y, sample_task=task)
+    assert not hasattr(clf, "n_features_in_")
+    broken = torch.utils.data.TensorDataset(torch.full((3, X.shape[1]), torch.nan))
+    with pytest.raises(ValueError, match="row 0 of X gives numbers that are not finite"):
+        clf.predict(broken, sample_task=task[:3])
+
+
+def test_a_lenet_of_the_users_gets_the_heads_of_lenet():
+    X, y = np.random.default_rng(0).random((8, 1, 8, 8)), [0, 1] * 4
+    shapes = [
+        MultitaskClassifier(extractor=net, epochs=0, random_state=0).fit(X, y).objective_.net.heads.weight1.shape
+        for net in ("lenet", LeNet(1, 8))
+    ]
+    assert shapes[0] == shapes[1] == (1, 128, 64)

@@ -405,7 +405,7 @@ NO_ALIGNMENT = {"lambda_semantic": 0.0, "lambda_marginal": 0.0}
         (AMTNN(distance=0.0, strength=0.3, **SMALL), lambda L: relation_by_norm(L, 0.3)),
         (Weighted(own=0.4, temperature=0.5), lambda L: relation_by_entropy(L, 0.5, 0.4)),
     ],
-    ids=repr,
+    ids=["gapmtnn", "printed", "amtnn", "weighted"],
 )
 def test_the_relation_of_an_epoch_is_solved_from_its_mean_costs(objective, expected):
     objective = built(objective)
@@ -524,3 +524,26 @@ def test_every_objective_takes_a_step_on_every_network(name, net):
     assert all(parameter.grad.any() for parameter in extractor.parameters())
     assert all(parameter.grad.any() for parameter in heads.parameters())
     objective.end_epoch()
+
+
+def test_losses_of_an_epoch_weigh_rows_not_batches():
+    """A held-out batch of one row counts as one row."""
+    objective = built(GapMTNN(relation_data="holdout", lambda_semantic=0.0, lambda_marginal=0.0))
+    whole = batch_of()
+    with torch.no_grad():
+        objective.eval()
+        objective.observe(whole)
+        expected = objective.losses.mean()
+        objective.losses.reset()
+        K = len(whole.sizes)
+        starts = [sum(whole.sizes[:k]) for k in range(K)]
+        first = torch.tensor(starts)
+        rest = torch.tensor([i for i in range(len(whole.y)) if i not in starts])
+        objective.observe(Batch(whole.x[first], whole.y[first], [1] * K))
+        objective.observe(Batch(whole.x[rest], whole.y[rest], [size - 1 for size in whole.sizes]))
+    np.testing.assert_allclose(objective.losses.mean(), expected, rtol=1e-5)
+
+
+def test_an_ablation_is_not_undone():
+    with pytest.raises(ValueError, match="made by setting lambda_marginal"):
+        GapMTNN.ablation("w/o marginal", lambda_marginal=5.0)

@@ -19,12 +19,12 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 from torch import nn
 
-from gapmin._tasks import check_tasks, known_tasks, plain
+from gapmin._tasks import check_tasks, known_tasks, plain, refuse_unnamed
 from gapmin.deep import persistence
 from gapmin.deep._inputs import digest, is_dataset, labels_of, read_rows, row_shape, set_aside
 from gapmin.deep.batches import TaskRows
 from gapmin.deep.heads import MultitaskNet, TaskHeads
-from gapmin.deep.nets import build_extractor
+from gapmin.deep.nets import LeNet, build_extractor
 from gapmin.deep.objectives import Objective
 from gapmin.deep.trainer import Trainer, pick_device
 
@@ -124,9 +124,13 @@ class NetworkClassifier(ClassifierMixin, BaseEstimator):
                 f"random_state is {self.random_state!r}: with checkpoint_dir give an integer, "
                 "or a resumed fit could not be the same as one that was never killed"
             )
-        self.__dict__.pop("objective_", None)  # a fit that fails leaves no model, not half of two
+        for name in ("objective_", "relation_", "history_", "callbacks_"):
+            self.__dict__.pop(name, None)  # a fit that fails leaves no model, not half of two
         rows = read_rows(self, X, reset=True)
-        labels = column_or_1d(labels_of(X, y), warn=True)
+        given = labels_of(X, y)
+        labels = column_or_1d(given, warn=True)
+        if labels.dtype.kind in "OUS":
+            refuse_unnamed("y", given if np.ndim(given) == 1 else labels, "label every row, or leave it out")
         check_consistent_length(np.empty(len(rows)), labels)
         check_classification_targets(labels)
         self.classes_, codes = np.unique(labels, return_inverse=True)
@@ -162,12 +166,13 @@ class NetworkClassifier(ClassifierMixin, BaseEstimator):
             parts: dict[str, list[Any]] = {}
             for name, share in (("validation", self.validation), ("holdout", objective.holdout_share)):
                 if share:
-                    tasks, parts[name] = set_aside(tasks, codes, share, seed)
+                    tasks, parts[name] = set_aside(tasks, codes, share, seed, self.tasks_.tolist())
             trainer.fit(
                 TaskRows(rows, y_codes, tasks, self.channels_last),
                 **{name: TaskRows(rows, y_codes, aside, self.channels_last) for name, aside in parts.items()},
             )
         self.history_ = trainer.history
+        self.callbacks_ = callbacks
         self._keep(objective.cpu())
         return self
 
@@ -184,7 +189,7 @@ class NetworkClassifier(ClassifierMixin, BaseEstimator):
         """Return the objective with its network, untrained."""
         name = ("lenet" if len(shape) == 3 else "mlp") if self.extractor is None else self.extractor
         extractor = build_extractor(name, shape)
-        small = name == "lenet"
+        small = isinstance(extractor, LeNet)
         heads = TaskHeads(
             n_tasks=self.tasks_.size,
             in_features=int(extractor.out_features),  # type: ignore[arg-type]
@@ -206,9 +211,7 @@ class NetworkClassifier(ClassifierMixin, BaseEstimator):
         """Take over a trained objective."""
         self.objective_ = objective.eval()
         relation = getattr(objective, "relation", None)
-        if relation is None:
-            self.__dict__.pop("relation_", None)  # of a former fit
-        else:
+        if relation is not None:
             wide = relation.double().numpy()
             self.relation_ = wide / wide.sum(axis=1, keepdims=True)
 
@@ -237,6 +240,9 @@ class NetworkClassifier(ClassifierMixin, BaseEstimator):
         parts = [getattr(objective.net.own(batch), what).cpu() for batch in rows.in_order(batch_size, device)]
         self.objective_.cpu()
         found = torch.cat(parts).numpy()
+        if not np.isfinite(found).all():
+            row = int(np.concatenate(rows.tasks)[np.argmin(np.isfinite(found).all(axis=1))])
+            raise ValueError(f"row {row} of X gives numbers that are not finite: look for NaN or huge values in it")
         out = np.empty_like(found)
         out[np.concatenate(rows.tasks)] = found
         return out

@@ -33,11 +33,16 @@ def read_rows(estimator: Any, X: Any, *, reset: bool) -> Any:
         Whether this is the fit.
     """
     if is_dataset(X):
+        if not hasattr(X, "__len__"):
+            raise ValueError(f"{type(X).__name__} has no length: give a map-style dataset, whose items have numbers")
         if len(X) == 0:
             raise ValueError("the dataset has 0 rows: give at least one")
+        if reset:
+            for name in ("n_features_in_", "feature_names_in_"):  # of a former fit on a table
+                estimator.__dict__.pop(name, None)
         return X
     if isinstance(X, Tensor):
-        X = X.detach().cpu().numpy()
+        X = X.detach().cpu().float().numpy() if X.dtype == torch.bfloat16 else X.detach().cpu().numpy()
     array = validate_data(estimator, X, reset=reset, dtype=np.float32, allow_nd=True, order="C")
     if array.ndim not in (2, 4):
         raise ValueError(
@@ -85,11 +90,11 @@ def digest(rows: Any, y: NDArray[Any], task: NDArray[Any]) -> str:
 
 
 def set_aside(
-    tasks: Sequence[Indices], y: NDArray[Any], share: float, seed: int
+    tasks: Sequence[Indices], y: NDArray[Any], share: float, seed: int, names: Sequence[Any] | None = None
 ) -> tuple[list[Indices], list[Indices]]:
-    """Take a share of each class of each task aside: what is left, and what was taken, at least one row a task.
+    """Take a share of each task's rows aside, classes in proportion: what is left, and what was taken.
 
-    A class with a single row in a task stays with what is left.
+    At least one row of a task is taken, and at least one of each of its classes is left.
 
     Examples
     --------
@@ -102,16 +107,21 @@ def set_aside(
         rng = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(k, 7)))
         mixed = rng.permutation(rows)
         by_class = [mixed[y[mixed] == c] for c in np.unique(y[rows])]
-        taken = [each[: min(round(share * len(each)), len(each) - 1)] for each in by_class]
-        if not any(map(len, taken)):
-            largest = max(by_class, key=len)
-            if len(largest) < 2:
-                raise ValueError(
-                    f"task {k} has {len(rows)} rows, one of each class: none can be set aside; "
-                    "give more rows, or set validation and relation_data so that none are needed"
-                )
-            taken = [largest[:1]]
-        chosen = np.sort(np.concatenate(taken))
+        sizes = np.array([len(each) for each in by_class])
+        if not (sizes > 1).any():
+            raise ValueError(
+                f"task {k if names is None else names[k]!r} has {len(rows)} rows, one of each class: none can be set "
+                "aside; give more rows, or set validation and relation_data so that none are needed"
+            )
+        wanted = share * sizes
+        counts = np.minimum(wanted.astype(int), sizes - 1)
+        # What rounding down left out goes to the classes that it cost most, in random order among equals.
+        order = rng.permutation(len(sizes))
+        order = order[np.argsort(-(wanted - counts)[order], kind="stable")]
+        missing = max(round(share * len(rows)), 1) - counts.sum()
+        for c in order[(counts < sizes - 1)[order]][: max(missing, 0)]:
+            counts[c] += 1
+        chosen = np.sort(np.concatenate([each[:n] for each, n in zip(by_class, counts, strict=True)]))
         aside.append(chosen)
         left.append(rows[~np.isin(rows, chosen)])
     return left, aside

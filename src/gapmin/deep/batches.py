@@ -45,7 +45,7 @@ class TaskRows:
             x = self.x[torch.from_numpy(rows)]
         else:
             items = (self.x[int(i)] for i in rows)
-            x = torch.stack([item[0] if isinstance(item, (tuple, list)) else item for item in items])
+            x = torch.stack([item[0] if isinstance(item, (tuple, list)) else item for item in items]).float()
         if self.channels_last and x.ndim == 4:
             x = x.contiguous(memory_format=torch.channels_last)
         y = self.y[torch.from_numpy(rows)]

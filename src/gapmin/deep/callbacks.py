@@ -128,7 +128,7 @@ class CSVLogger(Callback):
         rows = [flat(each) for each in trainer.history]
         beside = self.path.with_name(f"{self.path.name}.part")
         with beside.open("w", newline="", encoding="utf-8") as file:
-            writer = csv.DictWriter(file, fieldnames=list(rows[0]))
+            writer = csv.DictWriter(file, fieldnames=list(dict.fromkeys(name for row in rows for name in row)))
             writer.writeheader()
             writer.writerows(rows)
         beside.replace(self.path)

@@ -6,6 +6,7 @@ import os
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import torch
 
 _FORMAT = 1
@@ -15,14 +16,31 @@ def write_checkpoint(path: Path, state: dict[str, Any], fingerprint: dict[str, A
     """Write `state` so that a process that dies leaves the old checkpoint or the new one, never half of one."""
     path.parent.mkdir(parents=True, exist_ok=True)
     beside = path.with_name(f"{path.name}.{os.getpid()}.part")
+    content = {"format": _FORMAT, "fingerprint": plain_values(fingerprint), "state": plain_values(state)}
     try:
         with beside.open("wb") as file:
-            torch.save({"format": _FORMAT, "fingerprint": fingerprint, "state": state}, file)
+            torch.save(content, file)
             file.flush()
             os.fsync(file.fileno())
         beside.replace(path)
     finally:
-        beside.unlink(missing_ok=True)
+        for left in path.parent.glob(f"{path.name}.*.part"):  # also those of processes that were killed
+            left.unlink(missing_ok=True)
+
+
+def plain_values(value: Any) -> Any:
+    """Return dicts and lists with Python's numbers for numpy's, which a reader that runs no code would refuse.
+
+    Examples
+    --------
+    >>> plain_values({"lr": np.float64(0.5), "sizes": (np.int64(3), "all")})
+    {'lr': 0.5, 'sizes': [3, 'all']}
+    """
+    if isinstance(value, dict):
+        return {key: plain_values(each) for key, each in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [plain_values(each) for each in value]
+    return value.tolist() if isinstance(value, (np.generic, np.ndarray)) else value
 
 
 def read_checkpoint(path: Path, fingerprint: dict[str, Any]) -> dict[str, Any] | None:
@@ -43,6 +61,7 @@ def read_checkpoint(path: Path, fingerprint: dict[str, Any]) -> dict[str, Any] |
         raise ValueError(f"{path} is not a checkpoint that can be read ({type(error).__name__}): {remedy}") from error
     if found_format != _FORMAT:
         raise ValueError(f"{path} has checkpoint format {found_format}, this gapmin writes {_FORMAT}: {remedy}")
+    fingerprint = plain_values(fingerprint)
     differs = [name for name in {**fingerprint, **found} if found.get(name) != fingerprint.get(name)]
     if differs:
         name = differs[0]

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
+from sklearn.utils import column_or_1d
+from sklearn.utils.validation import check_consistent_length
 
-from gapmin.deep._inputs import set_aside
+from gapmin._tasks import plain
+from gapmin.deep._inputs import labels_of, set_aside
 from gapmin.deep.batches import TaskRows, epoch_plan
 from gapmin.deep.heads import SLOPE_OF_CROSS_ENTROPY, TaskHeads
 from gapmin.deep.losses import loss_matrix, own_losses
@@ -96,3 +99,62 @@ def task_gaps(model: NetworkClassifier, rows: TaskRows, codes: NDArray[Any], ran
         batch = test.take(test.tasks)
         losses = loss_matrix(probes.all_pairs(batch.x, batch.sizes).logits, batch.y, batch.sizes).double().numpy()
     return TaskGaps(model.tasks_.tolist(), losses, losses - np.diag(losses))
+
+
+class TaskDiagnostics:
+    """The diagnostics as methods of a fitted classifier."""
+
+    def proposition_2(
+        self,
+        X: Any,
+        y: ArrayLike | None = None,
+        *,
+        sample_task: ArrayLike | None = None,
+        max_rows: int | None = 100,
+    ) -> dict[Any, RiskBound]:
+        """Return Proposition 2 for each task, the rows given standing in for the distributions: a diagnostic.
+
+        The weighted risk of the task's head, and how far apart the tasks' classes are in feature space (exact
+        Wasserstein distances by POT, ``pip install "gapmin[theory]"``).
+
+        Parameters
+        ----------
+        X, y, sample_task
+            Rows of every task, each with every class that is to count.
+        max_rows : int, optional
+            Rows of each class of each task that the distances are taken over; None takes all.
+        """
+        rows, codes = self._labelled(X, y, sample_task)
+        return semantic_bound(cast("NetworkClassifier", self), rows, codes, max_rows)
+
+    def task_gaps(
+        self, X: Any, y: ArrayLike | None = None, *, sample_task: ArrayLike | None = None, random_state: int = 0
+    ) -> TaskGaps:
+        """Return the pairwise performance gap of the tasks in the learnt features, as a score of their affinity.
+
+        A probe head is trained on each task alone, on half of the rows, the features fixed; the other half says how
+        much worse task j's probe does on task k than task k's own.
+
+        Parameters
+        ----------
+        X, y, sample_task
+        random_state : int, default=0
+        """
+        rows, codes = self._labelled(X, y, sample_task)
+        return task_gaps(cast("NetworkClassifier", self), rows, codes, random_state)
+
+    def _labelled(self, X: Any, y: ArrayLike | None, sample_task: ArrayLike | None) -> tuple[TaskRows, NDArray[Any]]:
+        model = cast("NetworkClassifier", self)
+        rows = model._rows(X, sample_task)
+        if not all(rows.sizes):
+            raise ValueError(
+                f"task {plain(model.tasks_[np.argmin(rows.sizes)])!r} has no rows: give some of every task"
+            )
+        labels = column_or_1d(labels_of(X, y))
+        check_consistent_length(np.empty(len(rows.y)), labels)
+        unknown = ~np.isin(labels, model.classes_)
+        if unknown.any():
+            raise ValueError(
+                f"y has the unknown class {plain(labels[unknown][0])!r}: this model knows {model.classes_.tolist()}"
+            )
+        return rows, np.searchsorted(model.classes_, labels)

@@ -1,26 +1,18 @@
-"""The two estimators: any objective by `MultitaskClassifier`, gapMTNN with its diagnostics by `GapMTNNClassifier`."""
+"""The two estimators: any objective by `MultitaskClassifier`, gapMTNN by `GapMTNNClassifier`."""
 
 from __future__ import annotations
 
 import os
 from typing import Any, ClassVar
 
-import numpy as np
 import torch
-from numpy.typing import ArrayLike, NDArray
 from sklearn.base import clone
-from sklearn.utils import column_or_1d
 from sklearn.utils._param_validation import StrOptions
-from sklearn.utils.validation import check_consistent_length
 from torch import nn
 
-from gapmin._tasks import plain
 from gapmin.deep._classifier import NetworkClassifier
-from gapmin.deep._inputs import labels_of
-from gapmin.deep.batches import TaskRows
-from gapmin.deep.diagnostics import TaskGaps, semantic_bound, task_gaps
+from gapmin.deep.diagnostics import TaskDiagnostics
 from gapmin.deep.objectives import OBJECTIVES, GapMTNN, Objective
-from gapmin.gap import RiskBound
 
 _OF_GAPMTNN = (
     "lambda_semantic",
@@ -33,7 +25,7 @@ _OF_GAPMTNN = (
 )
 
 
-class MultitaskClassifier(NetworkClassifier):
+class MultitaskClassifier(TaskDiagnostics, NetworkClassifier):
     """Classifiers of many tasks on one shared network.
 
     Parameters
@@ -88,6 +80,8 @@ class MultitaskClassifier(NetworkClassifier):
         The weight that task j (row) gives to task k, where the objective has such.
     objective_ : Objective
         The fitted module, with the network as ``objective_.net``.
+    callbacks_ : list of Callback
+        The copies of `callbacks` that saw the fit.
     n_features_in_ : int
 
     Examples
@@ -157,7 +151,7 @@ class MultitaskClassifier(NetworkClassifier):
         return OBJECTIVES[self.objective]() if isinstance(self.objective, str) else clone(self.objective)
 
 
-class GapMTNNClassifier(NetworkClassifier):
+class GapMTNNClassifier(TaskDiagnostics, NetworkClassifier):
     """gapMTNN: many related tasks, each helped by the others as far as their performance gap is small.
 
     Algorithm 3 of *Gap Minimization for Knowledge Sharing and Transfer*. For more settings give
@@ -257,55 +251,3 @@ validation, callbacks, checkpoint_dir, checkpoint_every, device, channels_last, 
 
     def _objective(self) -> Objective:
         return GapMTNN(**{name: getattr(self, name) for name in _OF_GAPMTNN})
-
-    def proposition_2(
-        self,
-        X: Any,
-        y: ArrayLike | None = None,
-        *,
-        sample_task: ArrayLike | None = None,
-        max_rows: int | None = 100,
-    ) -> dict[Any, RiskBound]:
-        """Return Proposition 2 for each task, the rows given standing in for the distributions: a diagnostic.
-
-        The weighted risk of the task's head, and how far apart the tasks' classes are in feature space (exact
-        Wasserstein distances by POT, ``pip install "gapmin[theory]"``).
-
-        Parameters
-        ----------
-        X, y, sample_task
-            Rows of every task, each with every class that is to count.
-        max_rows : int, optional
-            Rows of each class of each task that the distances are taken over; None takes all.
-        """
-        rows, codes = self._labelled(X, y, sample_task)
-        return semantic_bound(self, rows, codes, max_rows)
-
-    def task_gaps(
-        self, X: Any, y: ArrayLike | None = None, *, sample_task: ArrayLike | None = None, random_state: int = 0
-    ) -> TaskGaps:
-        """Return the pairwise performance gap of the tasks in the learnt features, as a score of their affinity.
-
-        A probe head is trained on each task alone, on half of the rows, the features fixed; the other half says how
-        much worse task j's probe does on task k than task k's own.
-
-        Parameters
-        ----------
-        X, y, sample_task
-        random_state : int, default=0
-        """
-        rows, codes = self._labelled(X, y, sample_task)
-        return task_gaps(self, rows, codes, random_state)
-
-    def _labelled(self, X: Any, y: ArrayLike | None, sample_task: ArrayLike | None) -> tuple[TaskRows, NDArray[Any]]:
-        rows = self._rows(X, sample_task)
-        if not all(rows.sizes):
-            raise ValueError(f"task {plain(self.tasks_[np.argmin(rows.sizes)])!r} has no rows: give some of every task")
-        labels = column_or_1d(labels_of(X, y))
-        check_consistent_length(np.empty(len(rows.y)), labels)
-        unknown = ~np.isin(labels, self.classes_)
-        if unknown.any():
-            raise ValueError(
-                f"y has the unknown class {plain(labels[unknown][0])!r}: this model knows {self.classes_.tolist()}"
-            )
-        return rows, np.searchsorted(self.classes_, labels)

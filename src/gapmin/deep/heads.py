@@ -45,7 +45,7 @@ class Pairs(NamedTuple):
     """What every head makes of every row."""
 
     z: Tensor  #: (rows, d)
-    hidden: Tensor  #: (rows, H), the hidden layer of the row's own head
+    hidden: Tensor  #: (rows, H), the hidden layer of the row's own head, with gradients to z and none to the head
     logits: Tensor  #: (K, rows, classes)
 
 
@@ -103,42 +103,37 @@ class TaskHeads(nn.Module):
     def all_pairs(self, z: Tensor, sizes: Sequence[int]) -> Pairs:
         """Run all rows through all heads: one matrix product for the hidden layers, one batched for the classes."""
         K, H, _ = self.weight1.shape
-        flat = F.linear(z, self.weight1.flatten(0, 1), self.bias1.flatten())
-        hidden = ACTIVATIONS[self.activation](flat).view(-1, K, H).transpose(0, 1)
+        act = ACTIVATIONS[self.activation]
+        flat, frozen = _HiddenLayers.apply(z, self.weight1.flatten(0, 1), self.bias1.flatten())
+        hidden = act(flat).view(-1, K, H).transpose(0, 1)
         logits = torch.baddbmm(self.bias2.unsqueeze(1), hidden, self.weight2.transpose(1, 2))
-        starts = [sum(sizes[:k]) for k in range(K)]
-        own = torch.cat([hidden[k, start : start + sizes[k]] for k, start in enumerate(starts)])
-        return Pairs(z, own, logits)
-
-    def own_hidden_frozen(self, z: Tensor, hidden: Tensor, sizes: Sequence[int]) -> Tensor:
-        """Return `hidden`, computed from `z` by the rows' own heads, with gradients to `z` alone."""
-        return _HiddenOfFrozenHeads.apply(z, hidden.detach(), self.weight1.detach(), tuple(sizes), self.activation)
+        own = [rows[:, k * H : (k + 1) * H] for k, rows in enumerate(frozen.split(list(sizes)))]
+        return Pairs(z, act(torch.cat(own)), logits)
 
     def lipschitz(self) -> Tensor:
         """Return for each head a Lipschitz constant of z -> logits: the product of its matrices' spectral norms."""
         return torch.linalg.matrix_norm(self.weight1, 2) * torch.linalg.matrix_norm(self.weight2, 2)
 
 
-class _HiddenOfFrozenHeads(torch.autograd.Function):
-    """The identity on hidden layers that are there already; its gradient goes back to z through constant weights."""
+class _HiddenLayers(torch.autograd.Function):
+    """A linear layer, twice: the gradient of the first copy reaches input and weights, that of the second the input.
+
+    Both gradients of the input are one product.
+    """
 
     @staticmethod
-    def forward(ctx, z, hidden, weight1, sizes, activation):  # type: ignore[no-untyped-def]
-        ctx.save_for_backward(hidden, weight1)
-        ctx.sizes, ctx.activation = sizes, activation
-        return hidden.clone()
+    def forward(ctx, z, weight, bias):  # type: ignore[no-untyped-def]
+        ctx.save_for_backward(z, weight)
+        ctx.set_materialize_grads(False)
+        out = F.linear(z, weight, bias)
+        return out, out.clone()
 
     @staticmethod
-    def backward(ctx, grad):  # type: ignore[no-untyped-def]
-        hidden, weight1 = ctx.saved_tensors
-        # The slope of each activation from its value: ELU' is 1 above 0 and value + 1 below.
-        slope = {
-            "elu": lambda h: torch.where(h > 0, torch.ones_like(h), h + 1),
-            "relu": lambda h: (h > 0).to(h.dtype),
-            "tanh": lambda h: 1 - h * h,
-        }[ctx.activation](hidden)
-        parts = (grad * slope).split(list(ctx.sizes))
-        return torch.cat([part @ weight1[k] for k, part in enumerate(parts)]), None, None, None, None
+    def backward(ctx, grad, grad_frozen):  # type: ignore[no-untyped-def]
+        z, weight = ctx.saved_tensors
+        both = [each for each in (grad, grad_frozen) if each is not None]
+        to_z = sum(both) @ weight if both and ctx.needs_input_grad[0] else None
+        return (to_z, None, None) if grad is None else (to_z, grad.T @ z, grad.sum(0))
 
 
 class MultitaskNet(nn.Module):

@@ -228,8 +228,8 @@ def build_extractor(extractor: str | nn.Module, input_shape: Sequence[int]) -> n
     Parameters
     ----------
     extractor : {"lenet", "alexnet", "resnet18", "mlp"} or nn.Module
-        A module of your own is copied, so that yours is never trained; two rows of zeros are sent through the copy to
-        see that it takes such rows, and how many features it makes of them.
+        A module of your own is copied, so that yours is never trained, and made float32; two rows of zeros are sent
+        through the copy to see that it takes such rows, and how many features it makes of them.
     input_shape : sequence of int
         The shape of one row: (channels, height, width) or (features,).
 
@@ -248,13 +248,14 @@ def build_extractor(extractor: str | nn.Module, input_shape: Sequence[int]) -> n
     """
     shape = tuple(input_shape)
     if isinstance(extractor, nn.Module):
-        module = deepcopy(extractor)
+        module = deepcopy(extractor).float()
         width = _width_of_output(module, shape)
         if getattr(module, "out_features", width) != width:
             raise ValueError(
                 f"the extractor has out_features={module.out_features}, but makes {width} features of a row"
             )
-        module.out_features = width  # type: ignore[assignment]
+        if not hasattr(module, "out_features"):
+            module.out_features = width  # type: ignore[assignment]
         return module
     if extractor not in _NAMES:
         raise ValueError(f"extractor is {extractor!r}: use one of {', '.join(map(repr, _NAMES))}, or an nn.Module")
@@ -284,12 +285,12 @@ def build_extractor(extractor: str | nn.Module, input_shape: Sequence[int]) -> n
 
 def _width_of_output(module: nn.Module, input_shape: tuple[int, ...]) -> int:
     """Send two rows of zeros through a module, leaving each part of it in the mode it was in."""
-    like = next(module.parameters(), torch.empty(0))
+    device = next(module.parameters(), torch.empty(0)).device
     modes = [(part, part.training) for part in module.modules()]
     module.eval()
     try:
         with torch.no_grad():
-            z = module(torch.zeros(2, *input_shape, dtype=like.dtype, device=like.device))
+            z = module(torch.zeros(2, *input_shape, device=device))
     except Exception as error:
         raise ValueError(f"the extractor fails on rows of shape {input_shape}: {error}") from error
     finally:
@@ -301,4 +302,6 @@ def _width_of_output(module: nn.Module, input_shape: tuple[int, ...]) -> int:
             f"the extractor turns 2 rows of shape {input_shape} into {shape}, not into (2, features): end it with "
             "nn.Flatten()"
         )
+    if z.dtype != torch.float32:
+        raise ValueError(f"the extractor turns float32 rows into {z.dtype}: let it end with .float()")
     return z.shape[1]

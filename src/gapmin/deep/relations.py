@@ -12,7 +12,7 @@ from gapmin.linear._simplex import project_simplex
 
 
 class RunningCost(nn.Module):
-    """The mean of a K x K cost over the batches of an epoch, each entry over those batches that could tell it."""
+    """The weighted mean of a K x K cost over the batches of an epoch, each entry over those that could tell it."""
 
     total: Tensor
     weight: Tensor
@@ -23,13 +23,13 @@ class RunningCost(nn.Module):
         self.register_buffer("weight", torch.zeros(n_tasks, n_tasks))
 
     def add(self, cost: Tensor, told: Tensor) -> None:
-        """Take in a batch's cost; `told`, which broadcasts to it, is 1 for the entries that its rows tell."""
+        """Take in a batch's cost; `told`, which broadcasts to it, weighs its entries: 0 where it tells none."""
         self.total += cost.detach() * told
         self.weight += told
 
     def mean(self) -> Matrix:
         """Return the mean so far; 0 where nothing was seen."""
-        return (self.total / self.weight.clamp_min(1)).double().cpu().numpy()
+        return (self.total / self.weight.clamp_min(1e-12)).double().cpu().numpy()
 
     def reset(self) -> None:
         """Forget the batches: an epoch begins."""
@@ -140,12 +140,13 @@ def min_norm_weights(gram: ArrayLike) -> NDArray[np.float64]:
     if scale <= 0:
         return np.full(K, 1 / K)
     G = G / scale
+    shortest = float(np.diag(G).min())
     w = np.zeros(K)
     w[np.argmin(np.diag(G))] = 1.0
     for _ in range(10 * K):
         slope = G @ w
         best = int(np.argmin(slope))
-        if slope[best] >= (1 - 1e-10) * (w @ slope) - 1e-16 or w[best] > 0:
+        if slope[best] >= (1 - 1e-10) * (w @ slope) - 1e-14 * shortest or w[best] > 0:
             break
         active = [*np.flatnonzero(w > 0).tolist(), best]
         while True:

@@ -197,7 +197,7 @@ class Trainer:
             "optimizer": self.optimizer.state_dict(),
             "position": at.state_dict(),
             "history": self.history,
-            "callbacks": [callback.state_dict() for callback in self.callbacks],
+            "callbacks": [[type(callback).__name__, callback.state_dict()] for callback in self.callbacks],
             "rng": torch.get_rng_state(),
         }
         write_checkpoint(self.path, state, self.fingerprint)
@@ -217,8 +217,13 @@ class Trainer:
         self.optimizer.load_state_dict(state["optimizer"])
         at.load_state_dict(state["position"])
         self.history = state["history"]
-        for callback, kept in zip(self.callbacks, state["callbacks"], strict=False):
-            callback.load_state_dict(kept)
+        kept = list(state["callbacks"])
+        for callback in self.callbacks:
+            # By kind and order: a callback that was not there before starts anew.
+            mine = next((each for each in kept if each[0] == type(callback).__name__), None)
+            if mine is not None:
+                kept.remove(mine)
+                callback.load_state_dict(mine[1])
         torch.set_rng_state(state["rng"])
         return at
 
@@ -262,7 +267,7 @@ class _Position:
         self.step += 1
         # Kept where they are: moving them to the processor at each step would wait for the device.
         for name, value in {"loss": step.loss, "task_loss": step.task_losses, **step.terms}.items():
-            self.sums[name] = self.sums.get(name, 0.0) + value.detach()
+            self.sums[name] = self.sums.get(name, 0.0) + torch.as_tensor(value).detach()
         self.seen += torch.tensor(present, dtype=torch.float32)
 
     def means(self, task_names: Sequence[str]) -> Record:

@@ -53,11 +53,11 @@ class Objective(nn.Module, BaseEstimator):
             self._parameter_constraints, BaseEstimator.get_params(self, deep=False), type(self).__name__
         )
         self.net = net
-        self._prepare(net)
+        self.prepare(net)
         return self
 
-    def _prepare(self, net: MultitaskNet) -> None:
-        """Make what the method keeps beside the network."""
+    def prepare(self, net: MultitaskNet) -> None:
+        """Make what the method keeps beside the network: modules and buffers, of the network's sizes."""
 
     def forward(self, batch: Batch) -> Step:
         """Return the loss of a batch."""
@@ -81,14 +81,12 @@ class Objective(nn.Module, BaseEstimator):
         self.get_buffer("relation").copy_(torch.as_tensor(relation))
 
 
-def present(batch: Batch) -> Tensor:
-    """Return 1 for each task that the batch has rows of, 0 for the others."""
-    return torch.tensor(
-        [float(size > 0) for size in batch.sizes], dtype=torch.get_default_dtype(), device=batch.y.device
-    )
+def row_counts(batch: Batch) -> Tensor:
+    """Return how many rows of each task the batch has."""
+    return torch.tensor(batch.sizes, dtype=torch.get_default_dtype(), device=batch.y.device)
 
 
 def both_present(batch: Batch) -> Tensor:
     """Return 1 for each two tasks that the batch has rows of both of."""
-    there = present(batch)
+    there = (row_counts(batch) > 0).to(torch.get_default_dtype())
     return torch.outer(there, there)

@@ -13,7 +13,7 @@ from torch.nn import functional as F
 from gapmin.deep.critics import PairCritics, TaskDiscriminator
 from gapmin.deep.heads import Batch, MultitaskNet, Own
 from gapmin.deep.losses import own_losses, task_means
-from gapmin.deep.objectives._base import Objective, Step, present
+from gapmin.deep.objectives._base import Objective, Step
 
 
 class AdvH(Objective):
@@ -37,7 +37,7 @@ class AdvH(Objective):
         self.adversary = adversary
         self.critic_hidden = critic_hidden
 
-    def _prepare(self, net: MultitaskNet) -> None:
+    def prepare(self, net: MultitaskNet) -> None:
         self.discriminator = TaskDiscriminator(net.n_tasks, net.in_features, self.critic_hidden)
 
     def forward(self, batch: Batch) -> Step:
@@ -48,7 +48,7 @@ class AdvH(Objective):
         task = torch.repeat_interleave(torch.arange(len(batch.sizes)), torch.tensor(batch.sizes)).to(batch.y.device)
         # By task, so that a large task does not hide the others.
         confusion = task_means(F.cross_entropy(scores, task, reduction="none"), batch.sizes)
-        adversary = confusion.sum() / present(batch).sum()
+        adversary = confusion.sum() / sum(size > 0 for size in batch.sizes)
         return Step(losses.sum() + adversary, losses.detach(), {"discriminator": adversary.detach()})
 
 
@@ -83,7 +83,7 @@ class AdvW(Objective):
         self.penalty_on = penalty_on
         self.critic_hidden = critic_hidden
 
-    def _prepare(self, net: MultitaskNet) -> None:
+    def prepare(self, net: MultitaskNet) -> None:
         self.critics = PairCritics(net.n_tasks, net.in_features, self.critic_hidden) if net.n_tasks > 1 else None
 
     def forward(self, batch: Batch) -> Step:

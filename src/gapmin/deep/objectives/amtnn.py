@@ -12,7 +12,7 @@ from torch import Tensor
 from gapmin.deep.critics import PairCritics
 from gapmin.deep.heads import Batch, MultitaskNet
 from gapmin.deep.losses import loss_matrix
-from gapmin.deep.objectives._base import Objective, Step, both_present, present
+from gapmin.deep.objectives._base import Objective, Step, both_present, row_counts
 from gapmin.deep.relations import RunningCost, relation_by_norm, relation_costs
 
 
@@ -61,7 +61,7 @@ class AMTNN(Objective):
         self.penalty_on = penalty_on
         self.critic_hidden = critic_hidden
 
-    def _prepare(self, net: MultitaskNet) -> None:
+    def prepare(self, net: MultitaskNet) -> None:
         K = net.n_tasks
         self.register_buffer("relation", torch.full((K, K), 1 / K))
         self.losses, self.distances = RunningCost(K), RunningCost(K)
@@ -73,7 +73,7 @@ class AMTNN(Objective):
         losses = loss_matrix(pairs.logits, batch.y, batch.sizes)
         loss = (self.relation * losses).sum()
         terms = {}
-        self.losses.add(losses, present(batch))
+        self.losses.add(losses, row_counts(batch))
         if self.critics is not None:
             scale = self.distance * (self.relation + self.relation.T)
             distances, adversary = self.critics.play(

@@ -13,7 +13,7 @@ from gapmin.deep.alignment import Centroids, mean_distances, semantic_distances
 from gapmin.deep.critics import PairCritics
 from gapmin.deep.heads import Batch, MultitaskNet, Pairs, TaskHeads
 from gapmin.deep.losses import loss_matrix, own_losses
-from gapmin.deep.objectives._base import Objective, Step, both_present, present
+from gapmin.deep.objectives._base import Objective, Step, both_present, row_counts
 from gapmin.deep.relations import RunningCost, relation_by_squares, relation_costs
 
 
@@ -40,8 +40,9 @@ class GapMTNN(Objective):
         loses its own weight to easy ones; "excess" is L_k(h_j) - L_k(h_k), 0 for a task itself; "gap" the same of
         probe heads, each trained on its own task alone, on features that it does not change: the definition.
     relation_data : "train" or "holdout", default="train"
-        The rows that the relation's costs are measured on: those of the epoch as they are trained on, or a held-out
-        share. When training losses reach 0 the former say nothing.
+        The rows that the relation's losses are measured on: those of the epoch as they are trained on, or a held-out
+        share, which also moves the centroids, for that purpose alone. When training losses reach 0 the former say
+        nothing.
     holdout : float, default=0.1
         That share of each task's rows.
     learn_relation : bool, default=True
@@ -142,14 +143,16 @@ class GapMTNN(Objective):
         """
         if name not in _ABLATIONS:
             raise ValueError(f"ablation is {name!r}: use {', '.join(map(repr, _ABLATIONS))}")
-        return cls(**{**changes, **_ABLATIONS[name]})
+        if both := changes.keys() & _ABLATIONS[name].keys():
+            raise ValueError(f"{name!r} is made by setting {', '.join(sorted(both))}: leave that out")
+        return cls(**changes, **_ABLATIONS[name])
 
     @property
     def holdout_share(self) -> float:
         """The share of rows kept for the relation's costs."""
         return self.holdout if self.relation_data == "holdout" and self.learn_relation else 0.0
 
-    def _prepare(self, net: MultitaskNet) -> None:
+    def prepare(self, net: MultitaskNet) -> None:
         K = net.n_tasks
         start = torch.eye(K) if self.initial_relation == "identity" else torch.full((K, K), 1 / K)
         self.register_buffer("relation", start)
@@ -186,7 +189,8 @@ class GapMTNN(Objective):
         adversary: Tensor | float = 0.0
         by_means = self.marginal == "centroid" and self.lambda_marginal > 0
         if self.lambda_semantic or by_means:
-            sums, counts = self.centroids(self._centroid_features(pairs, batch), batch.y, batch.sizes)
+            features = pairs.hidden if self.centroid_space == "head" else pairs.z
+            sums, counts = self.centroids(features, batch.y, batch.sizes)
             if self.lambda_semantic:
                 semantic = self.lambda_semantic * semantic_distances(sums, counts, self.reduction)
             if by_means:
@@ -198,19 +202,17 @@ class GapMTNN(Objective):
                 self.net.extractor, pairs.z, batch, scale, self.penalty, self.penalty_on
             )
             marginal = self.lambda_marginal * found
-        terms = {"semantic": semantic.detach().sum() / 2, "marginal": marginal.detach().sum() / 2}
+        terms = {
+            "semantic": (self.relation * semantic).detach().sum(),
+            "marginal": (self.relation * marginal).detach().sum(),
+        }
         return loss + adversary, (semantic + marginal).detach(), terms
-
-    def _centroid_features(self, pairs: Pairs, batch: Batch) -> Tensor:
-        if self.centroid_space == "extractor":
-            return pairs.z
-        return self.net.heads.own_hidden_frozen(pairs.z, pairs.hidden, batch.sizes)
 
     def _add_cost(self, pairs: Pairs, losses: Tensor, distances: Tensor, batch: Batch) -> None:
         if self.probes is not None:
             with torch.no_grad():
                 losses = loss_matrix(self.probes.all_pairs(pairs.z, batch.sizes).logits, batch.y, batch.sizes)
-        self.losses.add(losses, present(batch))
+        self.losses.add(losses, row_counts(batch))
         self.distances.add(distances, both_present(batch))
 
     def observe(self, batch: Batch) -> None:

@@ -43,7 +43,7 @@ class MultiObjective(Objective):
         super().__init__()
         self.normalise = normalise
 
-    def _prepare(self, net: MultitaskNet) -> None:
+    def prepare(self, net: MultitaskNet) -> None:
         self.register_buffer("task_weights", torch.full((net.n_tasks,), 1 / net.n_tasks))
 
     def forward(self, batch: Batch) -> Step:

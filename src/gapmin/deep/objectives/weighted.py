@@ -11,7 +11,7 @@ from torch import Tensor
 
 from gapmin.deep.heads import Batch, MultitaskNet
 from gapmin.deep.losses import loss_matrix
-from gapmin.deep.objectives._base import Objective, Step, present
+from gapmin.deep.objectives._base import Objective, Step, row_counts
 from gapmin.deep.relations import RunningCost, relation_by_entropy
 
 
@@ -45,7 +45,7 @@ class Weighted(Objective):
         self.own = own
         self.temperature = temperature
 
-    def _prepare(self, net: MultitaskNet) -> None:
+    def prepare(self, net: MultitaskNet) -> None:
         K = net.n_tasks
         self.register_buffer("relation", torch.empty(K, K))
         self.losses = RunningCost(K)
@@ -55,7 +55,7 @@ class Weighted(Objective):
         """Return sum_jk relation_jk L_k(h_j)."""
         pairs = self.net.all_pairs(batch)
         losses = loss_matrix(pairs.logits, batch.y, batch.sizes)
-        self.losses.add(losses, present(batch))
+        self.losses.add(losses, row_counts(batch))
         return Step((self.relation * losses).sum(), losses.detach().diagonal())
 
     def end_epoch(self) -> None:
