@@ -4,6 +4,7 @@ import subprocess
 import sys
 import textwrap
 
+import numpy as np
 import pytest
 
 import gapmin
@@ -29,6 +30,29 @@ def test_import_gapmin_loads_nothing_heavy_of_its_own():
         new = set(sys.modules) - before
         assert not [name for name in new if name.split(".")[0] in {HEAVY}], sorted(new)
         assert not [name for name in new if name.startswith(("gapmin.cli", "gapmin.demo", "gapmin.report"))]
+        """
+    )
+    assert done.returncode == 0, done.stderr
+
+
+def test_the_demo_loads_torch_only_when_it_trains_networks():
+    done = _python("import sys; import gapmin.demo, gapmin.report.comparison; assert 'torch' not in sys.modules")
+    assert done.returncode == 0, done.stderr
+
+
+def test_without_torch_there_is_no_plan_to_train_networks():
+    done = _python(
+        """
+        import sys
+
+        class NoTorch:
+            def find_spec(self, name, path=None, target=None):
+                if name.partition(".")[0] == "torch":
+                    raise ModuleNotFoundError("No module named 'torch'")
+
+        sys.meta_path.insert(0, NoTorch())
+        from gapmin._demo_multitask import multitask_plan
+        assert multitask_plan() is None
         """
     )
     assert done.returncode == 0, done.stderr
@@ -150,7 +174,8 @@ def test_a_bug_keeps_its_traceback(monkeypatch, tmp_path):
         cli._run(["demo", "--out", str(tmp_path / "report.html")])
 
 
-def test_demo_writes_its_report_and_shows_its_tables(monkeypatch, tmp_path, capsys):
+@pytest.fixture
+def small_demo(monkeypatch):
     from gapmin import demo
     from gapmin.datasets import load_digits_transfer, load_thirds
 
@@ -158,6 +183,17 @@ def test_demo_writes_its_report_and_shows_its_tables(monkeypatch, tmp_path, caps
     monkeypatch.setattr(demo, "demo_problems", lambda quick: small)
     monkeypatch.setattr(demo, "CURVE_SIZES", (20,))
     monkeypatch.setattr(demo, "N_PERMUTATIONS", 4)
+
+
+@pytest.mark.usefixtures("small_demo")
+def test_demo_writes_its_report_and_shows_its_tables(monkeypatch, tmp_path, capsys):
+    from gapmin import _demo_multitask
+    from gapmin.datasets import MultitaskProblem
+
+    X = np.random.default_rng(0).normal(size=(60, 4))
+    tasks = dict.fromkeys(("left hand", "right hand"), (X, X[:, 0] > 0))
+    plan = _demo_multitask.MultitaskPlan(MultitaskProblem("hands", tasks, train_size=30), 30, epochs=2)
+    monkeypatch.setattr(_demo_multitask, "multitask_plan", lambda quick: plan)
     out = tmp_path / "report.html"
     assert cli._run(["demo", "--splits", "1", "--jobs", "1", "--out", str(out)]) == 0
     shown = capsys.readouterr()
@@ -166,5 +202,23 @@ def test_demo_writes_its_report_and_shows_its_tables(monkeypatch, tmp_path, caps
     assert "gapBoost beats AdaBoost on both on" in shown.out
     assert "Performance gap of each source" in shown.out
     assert "diabetes low, source 2" in shown.out  # apart, though the league pools them
+    assert "2 tasks trained together: % error, 1 split" in shown.out
+    assert "Gamma: weight that the task of a row gives" in shown.out
+    assert "2 epochs are few" in shown.out
+    assert "left out" not in shown.out
     assert "100% of" in shown.err
-    assert out.read_text(encoding="utf-8").startswith("<!DOCTYPE html>")
+    page = out.read_text(encoding="utf-8")
+    assert page.startswith("<!DOCTYPE html>")
+    assert "What each task learns from" in page
+    assert "2 epochs in batches of up to 32" in page
+
+
+@pytest.mark.usefixtures("small_demo")
+def test_demo_without_torch_says_in_a_line_what_it_left_out(monkeypatch, tmp_path, capsys):
+    monkeypatch.setitem(sys.modules, "gapmin.deep", None)
+    out = tmp_path / "report.html"
+    assert cli._run(["demo", "--splits", "1", "--jobs", "1", "--out", str(out)]) == 0
+    shown = capsys.readouterr().out
+    assert 'multitask part left out: pip install "gapmin[deep]"' in shown.splitlines()
+    assert "gapMTNN" not in shown
+    assert "multitask part left out" in out.read_text(encoding="utf-8")

@@ -5,8 +5,10 @@ import numpy as np
 import pytest
 from sklearn.preprocessing import StandardScaler
 
-from gapmin.datasets import TransferProblem
-from gapmin.demo import CLASSIFIERS, REGRESSORS, progress_on, run_demo
+from gapmin._demo_multitask import BATCH_SIZE, LR, MultitaskPlan, multitask_plan
+from gapmin._progress import progress_on
+from gapmin.datasets import MultitaskProblem, TransferProblem
+from gapmin.demo import CLASSIFIERS, REGRESSORS, run_demo
 from gapmin.linear import InstanceWeightingClassifier, InstanceWeightingRegressor
 from gapmin.report import Cell, Results, render_html
 from gapmin.report.comparison import (
@@ -20,6 +22,7 @@ from gapmin.report.comparison import (
     source_gap_tables,
     tables,
 )
+from gapmin.report.multitask import GAPMTNN, UNIFORM
 from gapmin.report.source_gaps import SourceGap, gap_findings, gap_section
 
 rng = np.random.default_rng(0)
@@ -38,6 +41,19 @@ def _problem(name, task, n_sources=1):
 PROBLEMS = [_problem("<script>toy", "classification"), _problem("line", "regression", n_sources=2)]
 
 
+def _images(n, shift):
+    y = np.arange(n) % 2
+    X = rng.normal(size=(n, 1, 28, 28)).astype(np.float32)
+    X[:, 0, 5:12, 5 + shift : 12 + shift] += 2 * y[:, None, None]
+    return X, np.array(["no", "yes"])[y]
+
+
+# Not in the order of their names, as the network has them.
+MULTITASK = MultitaskPlan(
+    MultitaskProblem("marks", {"<b>right": _images(60, 4), "<a>left": _images(50, 0)}, train_size=20), 16, epochs=2
+)
+
+
 def _run(n_jobs):
     shares = []
     comparison = run_demo(
@@ -46,6 +62,7 @@ def _run(n_jobs):
         curve_sizes=(10, 20),
         gaps=PROBLEMS,
         n_permutations=9,
+        multitask=MULTITASK,
         n_splits=2,
         n_jobs=n_jobs,
         on_progress=lambda share, n_fits: shares.append(share),
@@ -72,7 +89,8 @@ def test_every_method_meets_every_split_once(comparison):
 
 def test_progress_rises_to_the_end(run):
     comparison, shares = run
-    assert len(shares) == len(comparison.cells) + len(comparison.curve) + len(comparison.gaps)
+    n_fits = len(comparison.cells) + len(comparison.curve) + len(comparison.multitask.fits)
+    assert len(shares) == n_fits + len(comparison.gaps)
     assert (np.diff(shares) > 0).all()
     assert shares[-1] == pytest.approx(1)
 
@@ -99,6 +117,10 @@ def test_the_number_of_processes_changes_nothing(comparison):
     assert other.gaps == comparison.gaps
     for one, two in zip(comparison.traces, other.traces, strict=True):
         np.testing.assert_array_equal(one.mass, two.mass)
+    for one, two in zip(comparison.multitask.fits, other.multitask.fits, strict=True):
+        assert (one.method, one.split, one.errors) == (two.method, two.split, two.errors)
+        np.testing.assert_array_equal(one.losses, two.losses)
+        np.testing.assert_array_equal(one.relations, two.relations)
 
 
 def test_tables_hold_the_means_of_the_cells(comparison):
@@ -133,9 +155,12 @@ def test_a_baseline_that_wins_is_named(comparison, baseline):
 
 def test_report_has_all_figures_and_escapes_the_names_of_problems(comparison):
     page = render_html(comparison_report(comparison, "demo", ["One rule."]))
-    assert page.count("<svg ") == 5  # one curve; mass and disagreement of one problem; gaps of classes and of numbers
+    # One curve; mass and disagreement of one problem; gaps of classes and of numbers; three of the networks.
+    assert page.count("<svg ") == 8
     assert "<script" not in page
+    assert "<b>right" not in page
     assert "&lt;script&gt;toy" in page
+    assert "torch 2" in page
     assert "One rule." in page
     assert "scikit-learn" in page
 
@@ -145,6 +170,8 @@ def test_one_split_and_no_curve_is_a_report_too():
     page = render_html(comparison_report(comparison, "demo"))
     assert "±" not in page
     assert "nan" not in page.lower().replace("nanum", "")
+    assert "torch" not in page
+    assert GAPMTNN not in page
 
 
 def test_progress_is_plain_lines_off_a_terminal():
@@ -203,6 +230,51 @@ def test_several_classes_are_taken_one_against_the_rest():
     assert np.isnan(gap.p_value)
     said = " ".join(gap_section([gap], Results([]), BOTH, TARGET_ONLY).text)
     assert "With 3 classes the gap is the mean over the classes" in said
+
+
+def test_networks_are_measured_on_the_rows_that_did_not_train(comparison):
+    from gapmin.deep import GapMTNNClassifier, MultitaskClassifier
+
+    found = comparison.multitask
+    assert [(fit.method, fit.split) for fit in found.fits] == [(UNIFORM, 0), (GAPMTNN, 0), (UNIFORM, 1), (GAPMTNN, 1)]
+    assert found.n_test == {"<b>right": 60 - 16, "<a>left": 50 - 16}
+    split = MULTITASK.problem.split(1, 16)
+    for fit, network in zip(found.fits[2:], (MultitaskClassifier("uniform"), GapMTNNClassifier()), strict=True):
+        network.set_params(epochs=2, lr=LR, batch_size=BATCH_SIZE, random_state=1)
+        network.fit(split.X, split.y, sample_task=split.sample_task)
+        for task, error in fit.errors.items():
+            rows = split.sample_task_test == task
+            right = network.score(split.X_test[rows], split.y_test[rows], sample_task=split.sample_task_test[rows])
+            assert error == pytest.approx(100 * (1 - right))
+        last = network.history_[-1]["task_loss"]
+        assert fit.losses[-1] == pytest.approx([last["<b>right"], last["<a>left"]], rel=1e-4)
+    assert network.tasks_.tolist() == ["<a>left", "<b>right"]
+    np.testing.assert_allclose(found.fits[3].relations[-1], network.relation_[::-1, ::-1], rtol=1e-4)
+    assert found.fits[2].relations is None
+
+
+def test_networks_give_back_the_threads_they_found():
+    torch = pytest.importorskip("torch")
+    before = torch.get_num_threads()
+    torch.set_num_threads(3)
+    try:
+        run_demo([], multitask=MULTITASK, n_splits=1, n_jobs=1)
+        assert torch.get_num_threads() == 3
+    finally:
+        torch.set_num_threads(before)
+
+
+def test_the_plan_of_the_demo_says_what_it_changes():
+    whole, quick = multitask_plan(), multitask_plan(quick=True)
+    assert list(whole.problem.tasks) == ["mnist", "mnist_m", "digits"]
+    assert whole.train_size == whole.problem.train_size
+    assert f"{whole.epochs} epochs" in whole.protocol
+    assert "the defaults are 120, 64 and 0.0002" in whole.protocol
+    efforts = [plan.steps(0)[0].effort for plan in (whole, quick)]
+    assert efforts[1] < efforts[0] / 3
+    assert list(quick.problem.tasks) == list(whole.problem.tasks)
+    for _, y in quick.problem.tasks.values():
+        assert np.bincount(y).min() >= 30  # enough of every digit to train and to test
 
 
 def test_the_table_of_gaps_shows_parts_and_what_the_sources_did(comparison):

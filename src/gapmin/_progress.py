@@ -1,9 +1,14 @@
-"""A progress bar where one was asked for."""
+"""Progress where it was asked for, as a bar or as lines."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from typing import TypeVar
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, TypeVar
+
+if TYPE_CHECKING:
+    from rich.console import Console
 
 Item = TypeVar("Item")
 
@@ -24,3 +29,48 @@ def progress(items: Sequence[Item], verbose: int, description: str) -> Iterable[
     except ImportError:
         raise ImportError('verbose=1 draws its progress bar with rich: pip install "gapmin[cli]"') from None
     return track(items, description=description, console=Console(stderr=True))
+
+
+@contextmanager
+def progress_on(console: Console, description: str) -> Iterator[Callable[[float, int], None]]:
+    """Show progress with the time left: a bar on a terminal, a line every fifth of the work elsewhere.
+
+    Yields
+    ------
+    callable
+        To be given the share that is done and the number of steps.
+    """
+    from rich.progress import (
+        BarColumn,
+        Progress,
+        TaskProgressColumn,
+        TextColumn,
+        TimeElapsedColumn,
+        TimeRemainingColumn,
+    )
+
+    if console.is_terminal:
+        columns = (
+            TextColumn("{task.description}"),
+            BarColumn(),
+            TaskProgressColumn(),
+            TimeElapsedColumn(),
+            TextColumn("left"),
+            TimeRemainingColumn(),
+        )
+        with Progress(*columns, console=console, transient=True) as bar:
+            task = bar.add_task(description, total=1.0)
+            yield lambda share, n_steps: bar.update(
+                task, completed=share, description=f"{description}, {n_steps} steps"
+            )
+        return
+    start, shown = time.perf_counter(), 0
+
+    def line(share: float, n_steps: int) -> None:
+        nonlocal shown
+        if int(5 * share + 1e-9) > shown:
+            shown = int(5 * share + 1e-9)
+            left = (time.perf_counter() - start) * (1 - share) / share
+            console.print(f"{description}: {100 * share:.0f}% of {n_steps} steps, {max(left, 0):.0f} s left")
+
+    yield line

@@ -94,7 +94,7 @@ def _app() -> "typer.Typer":
         out: Annotated[Path, typer.Option(help="Where to write the report.")] = Path("gapmin-report.html"),
         quick: Annotated[bool, typer.Option("--quick", help="Fewer problems: seconds instead of minutes.")] = False,
     ) -> None:
-        """Compare gapBoost with its baselines, and measure the gap of each source, on data that is installed."""
+        """Compare gapBoost and gapMTNN with baselines and measure the gap of each source, on data that is installed."""
         if splits is not None and splits < 1:
             _refuse(f"--splits is {splits}: take at least 1")
         if jobs is not None and jobs < 1:
@@ -116,16 +116,9 @@ def _demo(n_splits: int, n_jobs: int, out: Path, quick: bool) -> None:
     from rich.table import Table
     from rich.text import Text
 
-    from gapmin.demo import (
-        CURVE_SIZES,
-        N_PERMUTATIONS,
-        PROTOCOL,
-        TITLE,
-        curve_problems,
-        demo_problems,
-        progress_on,
-        run_demo,
-    )
+    from gapmin._demo_multitask import LEFT_OUT, multitask_plan
+    from gapmin._progress import progress_on
+    from gapmin.demo import CURVE_SIZES, N_PERMUTATIONS, PROTOCOL, TITLE, curve_problems, demo_problems, run_demo
     from gapmin.report.comparison import (
         comparison_report,
         findings,
@@ -135,10 +128,12 @@ def _demo(n_splits: int, n_jobs: int, out: Path, quick: bool) -> None:
         tables,
     )
     from gapmin.report.html import write_html
+    from gapmin.report.multitask import multitask_findings, multitask_tables
     from gapmin.report.terminal import to_rich
 
     problems = demo_problems(quick)
     pooled = [problem.pooled() for problem in problems]
+    plan = multitask_plan(quick)
     with progress_on(Console(stderr=True), "gapmin demo") as on_progress:
         comparison = run_demo(
             pooled,
@@ -146,15 +141,19 @@ def _demo(n_splits: int, n_jobs: int, out: Path, quick: bool) -> None:
             curve_sizes=CURVE_SIZES[::3] if quick else CURVE_SIZES,
             gaps=problems,
             n_permutations=19 if quick else N_PERMUTATIONS,
+            multitask=plan,
             n_splits=n_splits,
             n_jobs=n_jobs,
             on_progress=on_progress,
         )
     console = Console(highlight=False)
-    for found, said in (
+    parts = [
         (tables(comparison), findings(comparison)),
         (source_gap_tables(comparison), source_gap_findings(comparison)),
-    ):
+    ]
+    if comparison.multitask is not None:
+        parts.append((multitask_tables(comparison.multitask), multitask_findings(comparison.multitask)))
+    for found, said in parts:
         console.print()
         for table in found:
             console.print(to_rich(table))
@@ -162,8 +161,11 @@ def _demo(n_splits: int, n_jobs: int, out: Path, quick: bool) -> None:
         for finding in said:
             bullets.add_row("-", Text(finding))
         console.print(bullets)
+    if plan is None:
+        console.print(f"\n{LEFT_OUT}", markup=False, soft_wrap=True)
     console.print(f"\n{headline(comparison)}", style="bold", markup=False)
-    write_html(comparison_report(comparison, TITLE, PROTOCOL), out)
+    protocol = [*PROTOCOL, LEFT_OUT if plan is None else plan.protocol]
+    write_html(comparison_report(comparison, TITLE, protocol), out)
     console.print(f"{comparison.seconds:.0f} s; figures and protocol: {out}", markup=False, soft_wrap=True)
 
 

@@ -1,13 +1,12 @@
-"""The demonstration: every booster on every embedded problem and the gap of every source, as plain results."""
+"""The demonstration as plain results: boosters on embedded problems, the gap of each source, tasks trained together."""
 
 from __future__ import annotations
 
 import signal
 import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from joblib import Parallel, delayed, effective_n_jobs
@@ -15,6 +14,7 @@ from sklearn.base import clone
 from sklearn.preprocessing import StandardScaler
 from threadpoolctl import threadpool_limits
 
+from gapmin._demo_multitask import MultitaskPlan, train
 from gapmin.boosting import (
     AdaBoostClassifier,
     AdaBoostRegressor,
@@ -37,12 +37,9 @@ from gapmin.report.comparison import BOTH, GAPBOOST, GAPBOOST_SOFT, TARGET_ONLY,
 from gapmin.report.results import Cell
 from gapmin.report.source_gaps import SourceGap
 
-if TYPE_CHECKING:
-    from rich.console import Console
-
 CURVE_SIZES = (20, 50, 125, 320)
 N_PERMUTATIONS = 99
-TITLE = "gapmin: boosting with other people's data"
+TITLE = "gapmin: learning from other people's data"
 PROTOCOL = (
     "Every method boosts 20 rounds. Base learners are the defaults: a logistic regression with a weighted loss "
     "(penalty 0.01) for classes, regression trees of depth 6 for numbers.",
@@ -143,11 +140,12 @@ def run_demo(
     curve_sizes: Sequence[int] = CURVE_SIZES,
     gaps: Sequence[TransferProblem] = (),
     n_permutations: int = N_PERMUTATIONS,
+    multitask: MultitaskPlan | None = None,
     n_splits: int = 5,
     n_jobs: int | None = -1,
     on_progress: Callable[[float, int], object] = lambda share, n_steps: None,
 ) -> Comparison:
-    """Fit every method on every split of every problem, and measure the gap of every source.
+    """Fit every method on every split of every problem, measure the gap of every source, train tasks together.
 
     Parameters
     ----------
@@ -161,6 +159,8 @@ def run_demo(
         Problems whose sources are to be measured, each alone: those above before their sources were pooled.
     n_permutations : int, default=99
         How often the rows are dealt out again to see which gap chance makes.
+    multitask : MultitaskPlan, optional
+        Networks to train on tasks together; needs PyTorch.
     n_splits : int, default=5
     n_jobs : int, default=-1
         Processes; the result does not depend on it.
@@ -172,52 +172,39 @@ def run_demo(
     Comparison
     """
     start = time.perf_counter()
-    # Split by split, so that what is left looks like what is done.
-    tasks = [
-        task
-        for split in range(n_splits)
-        for task in (
-            *(_Task(problem, method, split) for problem in problems for method in _methods(problem)),
-            *(
-                _Task(problem, method, split, size)
-                for problem in curve
-                for size in curve_sizes
-                for method in _methods(problem)
-            ),
-        )
-    ]
     gap_tasks = [
         _GapTask(problem, source, n_permutations) for problem in gaps for source in range(1, len(problem.sources) + 1)
     ]
-    cells: list[Cell] = []
-    curve_cells: list[Cell] = []
-    traces: list[Trace] = []
-    measured: list[SourceGap] = []
-    n_steps = len(tasks) + len(gap_tasks)
-    done, whole = 0.0, sum(task.effort for task in tasks) + sum(task.effort for task in gap_tasks)
+    steps: list[tuple[str, Callable[[Any], Any], Any]] = [("gaps", _measure, task) for task in gap_tasks]
+    # Split by split, so that what is left looks like what is done.
+    for split in range(n_splits):
+        steps += [("multitask", train, step) for step in (multitask.steps(split) if multitask else ())]
+        steps += [("cells", _run, _Task(problem, each, split)) for problem in problems for each in _methods(problem)]
+        steps += [
+            ("curve", _run, _Task(problem, method, split, size))
+            for problem in curve
+            for size in curve_sizes
+            for method in _methods(problem)
+        ]
+    found: dict[str, list[Any]] = {"gaps": [], "multitask": [], "cells": [], "curve": []}
+    done, whole = 0.0, sum(task.effort for _, _, task in steps)
     # Ctrl-C reaches the workers too: this process answers it, and ends them.
     parallel = Parallel(n_jobs=n_jobs, return_as="generator", batch_size=1, initializer=_ignore_interrupts)
-    results = parallel(
-        [*(delayed(_measure)(gap_task) for gap_task in gap_tasks), *(delayed(_run)(task) for task in tasks)]
-    )
-    for gap_task in gap_tasks:
-        measured.append(next(results))
-        done += gap_task.effort
-        on_progress(done / whole, n_steps)
-    for task, (cell, trace) in zip(tasks, results, strict=True):
-        (cells if task.n_target is None else curve_cells).append(cell)
-        traces += [] if trace is None else [trace]
+    results = parallel(delayed(work)(task) for _, work, task in steps)
+    for (part, _, task), result in zip(steps, results, strict=True):
+        found[part].append(result)
         done += task.effort
-        on_progress(done / whole, n_steps)
+        on_progress(done / whole, len(steps))
     return Comparison(
-        cells=cells,
-        curve=curve_cells,
-        traces=traces,
+        cells=[cell for cell, _ in found["cells"]],
+        curve=[cell for cell, _ in found["curve"]],
+        traces=[trace for _, trace in found["cells"] if trace is not None],
         problems=[_facts(problem) for problem in problems],
         n_splits=n_splits,
         n_jobs=effective_n_jobs(n_jobs),
         seconds=time.perf_counter() - start,
-        gaps=measured,
+        gaps=found["gaps"],
+        multitask=multitask.comparison(found["multitask"]) if multitask else None,
     )
 
 
@@ -291,49 +278,4 @@ def _facts(problem: TransferProblem) -> ProblemFacts:
     )
 
 
-@contextmanager
-def progress_on(console: Console, description: str) -> Iterator[Callable[[float, int], None]]:
-    """Show progress with the time left: a bar on a terminal, a line every fifth of the work elsewhere.
-
-    Yields
-    ------
-    callable
-        To be given the share that is done and the number of steps.
-    """
-    from rich.progress import (
-        BarColumn,
-        Progress,
-        TaskProgressColumn,
-        TextColumn,
-        TimeElapsedColumn,
-        TimeRemainingColumn,
-    )
-
-    if console.is_terminal:
-        columns = (
-            TextColumn("{task.description}"),
-            BarColumn(),
-            TaskProgressColumn(),
-            TimeElapsedColumn(),
-            TextColumn("left"),
-            TimeRemainingColumn(),
-        )
-        with Progress(*columns, console=console, transient=True) as bar:
-            task = bar.add_task(description, total=1.0)
-            yield lambda share, n_steps: bar.update(
-                task, completed=share, description=f"{description}, {n_steps} steps"
-            )
-        return
-    start, shown = time.perf_counter(), 0
-
-    def line(share: float, n_steps: int) -> None:
-        nonlocal shown
-        if int(5 * share + 1e-9) > shown:
-            shown = int(5 * share + 1e-9)
-            left = (time.perf_counter() - start) * (1 - share) / share
-            console.print(f"{description}: {100 * share:.0f}% of {n_steps} steps, {max(left, 0):.0f} s left")
-
-    yield line
-
-
-__all__ = ["CLASSIFIERS", "REGRESSORS", "Method", "curve_problems", "demo_problems", "progress_on", "run_demo"]
+__all__ = ["CLASSIFIERS", "REGRESSORS", "Method", "curve_problems", "demo_problems", "run_demo"]

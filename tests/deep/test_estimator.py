@@ -18,7 +18,6 @@ from torch import nn
 from gapmin.deep import (
     MLP,
     AdvW,
-    Callback,
     CSVLogger,
     EarlyStopping,
     GapMTNN,
@@ -183,7 +182,7 @@ def test_a_folder_of_images(tmp_path):
 
 def test_what_is_given_is_never_changed():
     X, y, task = data()
-    module, callback, objective = MLP(4, (8,)), Callback(), GapMTNN()
+    module, callback, objective = MLP(4, (8,)), EarlyStopping("loss"), GapMTNN()
     kept = copy.deepcopy((X, y, task, module.state_dict()))
     clf = small(objective=objective, extractor=module, callbacks=[callback], validation=0.2)
     params = clf.get_params(deep=False)
@@ -195,6 +194,7 @@ def test_what_is_given_is_never_changed():
     assert all(torch.equal(value, kept[3][name]) for name, value in module.state_dict().items())
     assert all(value is params[name] for name, value in clf.get_params(deep=False).items())
     assert not list(objective.parameters())
+    assert callback.best is None
 
 
 def test_the_same_seed_gives_the_same_model_and_leaves_the_global_streams_alone():

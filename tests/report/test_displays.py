@@ -4,7 +4,7 @@ import pytest
 from matplotlib.figure import Figure as Canvas
 
 from gapmin import AdaBoostClassifier, GapBoostClassifier, GapBoostRegressor
-from gapmin.report import DisagreementDisplay, ErrorCurveDisplay, WeightMassDisplay
+from gapmin.report import DisagreementDisplay, EpochDisplay, ErrorCurveDisplay, WeightMassDisplay
 from gapmin.report.displays import _spread
 
 rng = np.random.default_rng(0)
@@ -72,6 +72,15 @@ def test_error_curve_shows_means_and_names_every_method(ax):
     assert [line.get_ydata().tolist() for line in display.lines_] == [[15, 5], [12, 6]]
     assert _labels(ax) == ["a", "b"]
     assert [tick.get_text() for tick in ax.get_xticklabels()] == ["20", "40"]
+
+
+def test_epochs_count_from_one_and_the_axis_from_zero(ax):
+    display = EpochDisplay(curves={"a": [3.0, 2.0, 1.5], "b": [2.0, 1.0, 0.5]}, unit="loss").plot(ax)
+    assert [line.get_ydata().tolist() for line in display.lines_] == [[3, 2, 1.5], [2, 1, 0.5]]
+    assert display.lines_[0].get_xdata().tolist() == [1, 2, 3]
+    assert _labels(ax) == ["a", "b"]
+    assert (ax.get_xlabel(), ax.get_ylabel()) == ("epoch", "loss")
+    assert ax.get_ylim()[0] == 0
 
 
 @pytest.mark.parametrize("seed", range(5))

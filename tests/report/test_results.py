@@ -71,6 +71,14 @@ def test_a_ragged_table_is_refused():
         Table("t", ["a", "b"], [[Entry("1")]])
 
 
+def test_the_caption_of_a_narrow_table_stays_on_its_line():
+    from rich.console import Console
+
+    console = Console(width=80, record=True, file=open("/dev/null", "w"))  # noqa: SIM115
+    console.print(to_rich(Table("A caption wider than the table below it", ["", "x"], [[Entry("a"), Entry("1")]])))
+    assert console.export_text().splitlines()[0].rstrip() == "A caption wider than the table below it"
+
+
 def test_names_are_not_read_as_markup_in_the_terminal():
     from rich.console import Console
 

@@ -5,7 +5,7 @@ Nothing here is imported by ``import gapmin``; it comes with the extra ``report`
 
 from __future__ import annotations
 
-from .displays import DisagreementDisplay, ErrorCurveDisplay, WeightMassDisplay
+from .displays import DisagreementDisplay, EpochDisplay, ErrorCurveDisplay, WeightMassDisplay
 from .gap_displays import GapDisplay, RelationDisplay, RiskBoundDisplay
 from .html import Figure, Report, Section, render_html, write_html
 from .results import Cell, Duel, Results
@@ -16,6 +16,7 @@ __all__ = [
     "DisagreementDisplay",
     "Duel",
     "Entry",
+    "EpochDisplay",
     "ErrorCurveDisplay",
     "Figure",
     "GapDisplay",

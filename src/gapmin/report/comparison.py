@@ -1,4 +1,4 @@
-"""The report of a comparison of boosters on transfer problems: what the numbers say, in words, tables and figures."""
+"""The report of a comparison on transfer and multitask problems: what the numbers say, in words, tables and figures."""
 
 from __future__ import annotations
 
@@ -13,9 +13,10 @@ from numpy.typing import NDArray
 
 from .displays import DisagreementDisplay, ErrorCurveDisplay, WeightMassDisplay
 from .html import Figure, Report, Section
+from .multitask import MultitaskComparison, multitask_headline, multitask_section, multitask_timing
 from .results import Cell, Results
 from .source_gaps import SourceGap, gap_findings, gap_section, gap_table
-from .table import Entry, Table, format_number, listed, shown_name
+from .table import Entry, Table, error_caption, format_number, listed, shown_name
 
 TARGET_ONLY, BOTH = "AdaBoost on target", "AdaBoost on both"
 GAPBOOST, GAPBOOST_SOFT = "gapBoost", "gapBoost soft"
@@ -73,6 +74,8 @@ class Comparison:
         From start to end.
     gaps : list of SourceGap
         Of every source of the problems, before they are pooled.
+    multitask : MultitaskComparison, optional
+        Networks of many tasks; None where none were trained.
     """
 
     cells: list[Cell]
@@ -83,6 +86,7 @@ class Comparison:
     n_jobs: int
     seconds: float
     gaps: list[SourceGap] = field(default_factory=list)
+    multitask: MultitaskComparison | None = None
 
     def results(self, task: str | None = None) -> Results:
         """Return the cells of the problems of one kind, or of all."""
@@ -98,9 +102,7 @@ def tables(comparison: Comparison) -> list[Table]:
         if not results.cells:
             continue
         header = ["", *(_NARROW.get(method, method) for method in results.methods)]
-        plus = " ± standard error" if comparison.n_splits > 1 else ""
-        splits = f"{comparison.n_splits} split" + "s" * (comparison.n_splits > 1)
-        caption = f"{task.capitalize()}: {unit}{plus}, {splits}, lowest in bold"
+        caption = error_caption(task.capitalize(), unit, comparison.n_splits)
         ratio_to = BOTH if task == "regression" else None
         out.append(results.table(caption, ratio_to=ratio_to, narrow_header=header))
     return out
@@ -117,13 +119,14 @@ def source_gap_findings(comparison: Comparison) -> list[str]:
 
 
 def headline(comparison: Comparison) -> str:
-    """Say in a sentence how gapBoost did against the two ways of doing without it."""
+    """Say how gapBoost did against the two ways of doing without it, and gapMTNN against Uniform."""
     results = comparison.results()
     both, alone = (results.duel(GAPBOOST, baseline) for baseline in (BOTH, TARGET_ONLY))
-    return (
+    said = (
         f"gapBoost errs less than AdaBoost on source and target together on {both.wins} of {both.problems} problems, "
         f"and less than AdaBoost on the target alone on {alone.wins} of {alone.problems}."
     )
+    return said if comparison.multitask is None else f"{said} {multitask_headline(comparison.multitask)}"
 
 
 def findings(comparison: Comparison) -> list[str]:
@@ -166,6 +169,8 @@ def comparison_report(comparison: Comparison, title: str, protocol: Sequence[str
         sections.append(_curve_section(comparison))
     if comparison.traces:
         sections.append(_trace_section(comparison))
+    if comparison.multitask is not None:
+        sections.append(multitask_section(comparison.multitask))
     sections += [_problem_section(comparison), _protocol_section(comparison, protocol)]
     return Report(title, headline(comparison), sections)
 
@@ -257,11 +262,14 @@ def _protocol_section(comparison: Comparison, protocol: Sequence[str]) -> Sectio
         for task in _UNITS
         if (results := comparison.results(task)).cells
     )
-    packages = ("gapmin", "numpy", "scipy", "scikit-learn", "matplotlib")
+    multitask = comparison.multitask
+    if multitask is not None:
+        timing += f"; {multitask_timing(multitask)}"
+    packages = ["gapmin", "numpy", "scipy", "scikit-learn", "matplotlib", *(["torch"] if multitask else [])]
     versions: dict[str, Any] = {"Python": platform.python_version()} | {name: version(name) for name in packages}
     points = [
         *protocol,
-        f"{len(comparison.cells) + len(comparison.curve)} fits"
+        f"{len(comparison.cells) + len(comparison.curve) + (len(multitask.fits) if multitask else 0)} fits"
         + (f" and {len(comparison.gaps)} gaps" if comparison.gaps else "")
         + f" in {comparison.seconds:.0f} s "
         f"with {comparison.n_jobs} processes, one thread each. Mean time of a fit in the tables, {timing}.",

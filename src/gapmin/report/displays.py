@@ -199,6 +199,40 @@ class ErrorCurveDisplay(_Display):
         return self
 
 
+class EpochDisplay(_Display):
+    """Numbers by epoch of training, one line each.
+
+    Parameters
+    ----------
+    curves : mapping of name to array of shape (n_epochs,)
+    unit : str
+        The label of the axis: what the numbers are.
+
+    Attributes
+    ----------
+    ax_, figure_ : matplotlib's Axes and Figure
+    lines_ : list of matplotlib's Line2D
+    """
+
+    def __init__(self, *, curves: Mapping[str, ArrayLike], unit: str) -> None:
+        self.curves: dict[str, NDArray[np.float64]] = {name: np.asarray(each, float) for name, each in curves.items()}
+        self.unit = unit
+
+    def plot(self, ax: Any = None) -> Self:
+        """Draw on `ax`, or on a new figure."""
+        ax = self._axes(ax)
+        self.lines_ = []
+        colors = [PALETTE[k % len(PALETTE)] for k in range(len(self.curves))]
+        for k, (curve, color) in enumerate(zip(self.curves.values(), colors, strict=True)):
+            epochs, marker = np.arange(1, len(curve) + 1), MARKERS[k % len(MARKERS)]
+            self.lines_ += ax.plot(epochs, curve, color=color, linewidth=1.6, marker=marker, markersize=4.5)
+        ax.set(xlabel="epoch", ylabel=self.unit)
+        ax.set_ylim(bottom=0)
+        _whole_numbers(ax)
+        _label_ends(ax, list(self.curves), colors, [(len(curve), curve[-1]) for curve in self.curves.values()])
+        return self
+
+
 def _whole_numbers(ax: Any) -> None:
     from matplotlib.ticker import MaxNLocator
 

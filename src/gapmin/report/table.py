@@ -88,6 +88,17 @@ def shown_name(problem: str) -> str:
     return problem.replace(" -> ", " → ")
 
 
+def joined(parts: Sequence[str]) -> str:
+    """Join words as a sentence does.
+
+    Examples
+    --------
+    >>> joined(["a", "b", "c"])
+    'a, b and c'
+    """
+    return " and ".join([", ".join(parts[:-1]), parts[-1]] if len(parts) > 1 else parts)
+
+
 def listed(problems: Sequence[str]) -> str:
     """Join names of problems as a sentence does, in quotes, for they may hold commas.
 
@@ -96,5 +107,16 @@ def listed(problems: Sequence[str]) -> str:
     >>> listed(["a -> b", "c, d", "e"])
     '“a → b”, “c, d” and “e”'
     """
-    names = [f"“{shown_name(problem)}”" for problem in problems]
-    return " and ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)
+    return joined([f"“{shown_name(problem)}”" for problem in problems])
+
+
+def error_caption(what: str, unit: str, n_splits: int) -> str:
+    """Caption a table of mean errors over splits.
+
+    Examples
+    --------
+    >>> error_caption("Digits", "% error", 3)
+    'Digits: % error ± standard error, 3 splits, lowest in bold'
+    """
+    several = n_splits > 1
+    return f"{what}: {unit}{' ± standard error' * several}, {n_splits} split{'s' * several}, lowest in bold"

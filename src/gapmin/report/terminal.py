@@ -7,19 +7,18 @@ from typing import TYPE_CHECKING
 from .table import Entry, Table
 
 if TYPE_CHECKING:
-    import rich.table
+    from rich.console import Group
     from rich.text import Text
 
 
-def to_rich(table: Table) -> rich.table.Table:
-    """Turn a table into rich's, the best in bold."""
+def to_rich(table: Table) -> Group:
+    """Turn a table into rich's below its caption, the best in bold."""
     import rich.box
     import rich.table
+    from rich.console import Group
     from rich.text import Text
 
     shown = rich.table.Table(
-        title=Text(table.caption, style="bold"),
-        title_justify="left",
         box=rich.box.SIMPLE_HEAD,
         show_edge=False,
         pad_edge=False,
@@ -35,7 +34,8 @@ def to_rich(table: Table) -> rich.table.Table:
         shown.add_section()
     for row in table.summary:
         shown.add_row(*map(_text, row))
-    return shown
+    # Not as rich's title, which would be broken to the width of a narrow table.
+    return Group(Text(table.caption, style="bold"), shown)
 
 
 def _text(entry: Entry) -> Text:
