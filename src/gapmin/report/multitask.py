@@ -189,6 +189,9 @@ def _relation_findings(found: MultitaskComparison) -> list[str]:
         f"{100 / len(own):.0f}%."
     ]
     since = _alone_since(found)
+    if since == found.n_epochs:
+        points.append("After the last epoch no task gives anything to another, in any split.")
+        return points
     if since is not None:
         points.append(
             f"From the end of epoch {since} of {found.n_epochs} on no task gives anything to another, in any split. "
