@@ -1,7 +1,7 @@
 """Averages by task: each task counts once, whatever its number of rows."""
 
 import torch
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gapmin.deep.losses import loss_matrix, own_losses, task_means
@@ -9,6 +9,7 @@ from gapmin.deep.losses import loss_matrix, own_losses, task_means
 SIZES = st.lists(st.integers(0, 5), min_size=1, max_size=5).filter(sum)
 
 
+@settings(deadline=None)
 @given(SIZES, st.integers(0, 2**31))
 def test_task_means_are_the_means_of_the_parts(sizes, seed):
     values = torch.randn(2, sum(sizes), generator=torch.Generator().manual_seed(seed), dtype=torch.float64)
@@ -20,6 +21,7 @@ def test_task_means_are_the_means_of_the_parts(sizes, seed):
         torch.testing.assert_close(found[:, k], part.mean(1) if size else torch.zeros(2, dtype=torch.float64))
 
 
+@settings(deadline=None)
 @given(SIZES, st.integers(0, 2**31))
 def test_entry_jk_of_the_loss_matrix_is_head_j_on_task_k(sizes, seed):
     rng = torch.Generator().manual_seed(seed)

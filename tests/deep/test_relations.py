@@ -29,6 +29,7 @@ def random_costs(seed, K, low, high):
     return costs + rng.normal(size=(3, 1)) * 10.0 ** rng.uniform(low, high)
 
 
+@settings(deadline=None)
 @given(SEEDS, TASKS, st.integers(-9, 6))
 def test_least_squares_relations_meet_the_conditions_of_optimality(seed, K, power):
     """Weights above 0 have one and the same cost + 2 strength w; the others have no smaller cost."""
@@ -43,6 +44,7 @@ def test_least_squares_relations_meet_the_conditions_of_optimality(seed, K, powe
         assert (row[weights == 0] >= row[weights > 0].min() - 1e-12).all()
 
 
+@settings(deadline=None)
 @given(SEEDS, TASKS)
 def test_costs_far_from_zero_give_the_relation_of_their_differences(seed, K):
     costs = np.random.default_rng(seed).integers(-8, 9, size=(2, K)) / 4
@@ -74,6 +76,7 @@ def test_relations_agree_with_cvxpy(K, strength):
         )
 
 
+@settings(deadline=None)
 @given(SEEDS, TASKS, st.integers(-3, 3))
 def test_norm_relations_meet_the_conditions_of_optimality(seed, K, power):
     costs, strength = random_costs(seed, K, -3, 3), 10.0**power
@@ -101,6 +104,7 @@ def test_between_no_and_all_regularisation_the_relation_goes_from_a_vertex_to_un
     assert shares[-1] == pytest.approx(1 / 3, abs=1e-4)
 
 
+@settings(deadline=None)
 @given(SEEDS, st.integers(2, 8), st.floats(0.01, 100), st.floats(0, 1))
 def test_entropy_relations_by_their_definition(seed, K, strength, own):
     costs = np.random.default_rng(seed).exponential(size=(K, K))
@@ -136,7 +140,7 @@ def gram_of(seed, K, rank, spread):
     return J @ J.T
 
 
-@settings(max_examples=200)
+@settings(max_examples=200, deadline=None)
 @given(SEEDS, TASKS, st.integers(1, 10))
 def test_the_shortest_mix_meets_the_conditions_of_optimality(seed, K, rank):
     """Every gradient has a product with the mix of at least its squared length, those with weight exactly that."""
@@ -149,6 +153,7 @@ def test_the_shortest_mix_meets_the_conditions_of_optimality(seed, K, rank):
     assert (np.abs(slope - w @ slope)[w > 0] <= close).all()
 
 
+@settings(deadline=None)
 @given(SEEDS, st.integers(2, 6), st.integers(6, 10))
 def test_the_shortest_mix_is_found_among_gradients_of_very_different_length(seed, K, rank):
     """A task that is almost learnt has a tiny gradient: the conditions hold at the length of the mix itself."""
@@ -178,6 +183,7 @@ def test_the_shortest_mix_by_hand():
     np.testing.assert_allclose(min_norm_weights([[7.0]]), [1])
 
 
+@settings(deadline=None)
 @given(SEEDS, st.integers(2, 6))
 def test_permuting_the_tasks_permutes_the_mix(seed, K):
     G = gram_of(seed, K, 10, spread=0.5) + np.eye(K)  # of full rank: the minimiser is one

@@ -1,11 +1,12 @@
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gapmin.deep._inputs import set_aside
 
 
+@settings(deadline=None)
 @given(st.lists(st.integers(1, 30), min_size=1, max_size=12), st.floats(0.01, 0.9), st.integers(0, 99))
 def test_the_share_is_met_and_every_class_keeps_a_row(sizes, share, seed):
     if max(sizes) < 2:

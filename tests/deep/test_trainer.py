@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import nn
 
@@ -41,6 +41,7 @@ def tasks_of(sizes):
     return [np.arange(end - size, end) for size, end in zip(sizes, ends, strict=True)]
 
 
+@settings(deadline=None)
 @given(SIZES, st.integers(1, 9), st.integers(0, 2**31), st.integers(0, 5))
 def test_an_epoch_goes_through_the_largest_task_once_and_fills_up_with_the_others(sizes, batch_size, seed, epoch):
     tasks = tasks_of(sizes)
@@ -61,6 +62,7 @@ def test_an_epoch_goes_through_the_largest_task_once_and_fills_up_with_the_other
             assert sorted(order[start : start + len(rows)]) == rows.tolist()
 
 
+@settings(deadline=None)
 @given(SIZES, st.integers(1, 9), st.integers(0, 2**31), st.integers(0, 5))
 def test_once_is_every_row_once_spread_over_the_epoch(sizes, batch_size, seed, epoch):
     tasks = tasks_of(sizes)
@@ -73,6 +75,7 @@ def test_once_is_every_row_once_spread_over_the_epoch(sizes, batch_size, seed, e
         assert max(lengths) <= batch_size
 
 
+@settings(deadline=None)
 @given(SIZES, st.integers(1, 9), st.integers(0, 2**31), st.integers(0, 5), st.sampled_from(["cycle", "once"]))
 def test_the_same_arguments_give_the_same_epoch(sizes, batch_size, seed, epoch, sampling):
     one, other = (epoch_plan(tasks_of(sizes), batch_size, seed, epoch, sampling) for _ in range(2))
