@@ -23,12 +23,39 @@ def progress(items: Sequence[Item], verbose: int, description: str) -> Iterable[
     """
     if not verbose:
         return items
+    console = _standard_error()
+    from rich.progress import track
+
+    return track(items, description=description, console=console)
+
+
+@contextmanager
+def counting(total: int, done: int, verbose: int, description: str) -> Iterator[Callable[[int, str], None]]:
+    """Count up to `total` behind a bar on standard error if `verbose`.
+
+    Yields
+    ------
+    callable
+        To be given how many are done, and what to write beside the bar.
+    """
+    if not verbose:
+        yield lambda done, description: None
+        return
+    console = _standard_error()
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=console) as bar:
+        task = bar.add_task(description, total=total, completed=done)
+        yield lambda done, description: bar.update(task, completed=done, description=description)
+
+
+def _standard_error() -> Console:
     try:
         from rich.console import Console
-        from rich.progress import track
     except ImportError:
         raise ImportError('verbose=1 draws its progress bar with rich: pip install "gapmin[cli]"') from None
-    return track(items, description=description, console=Console(stderr=True))
+    return Console(stderr=True)
 
 
 @contextmanager

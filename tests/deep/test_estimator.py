@@ -661,3 +661,10 @@ def test_a_lenet_of_the_users_gets_the_heads_of_lenet():
         for net in ("lenet", LeNet(1, 8))
     ]
     assert shapes[0] == shapes[1] == (1, 128, 64)
+
+
+def test_an_extractor_is_not_taken_for_one_that_has_a_name(tmp_path):
+    X, y, task = data()
+    MultitaskClassifier(extractor="mlp", epochs=0, random_state=0).fit(X, y, sample_task=task).save(tmp_path / "m")
+    with pytest.raises(ValueError, match="is 'mlp': leave extractor out"):
+        MultitaskClassifier.load(tmp_path / "m", extractor=MLP(4, (8,)))

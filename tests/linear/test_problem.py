@@ -473,3 +473,8 @@ def test_smooth_losses_have_no_kinks():
 def test_power_below_one_is_refused():
     with pytest.raises(ValueError, match=r"q is 0\.5.*q >= 1"):
         Power(0.5)
+
+
+def test_projection_of_points_far_from_the_simplex_loses_no_digits():
+    np.testing.assert_array_equal(project_simplex(np.full((1, 2), -(2.0**60))), [[0.5, 0.5]])
+    np.testing.assert_allclose(project_simplex(np.full((1, 3), 1e12)).sum(), 1, rtol=1e-15)

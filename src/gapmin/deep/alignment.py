@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 import torch
 from torch import Tensor, nn
+
+from gapmin.deep.losses import row_tasks
 
 
 class Centroids(nn.Module):
@@ -30,13 +32,7 @@ class Centroids(nn.Module):
         self.register_buffer("sums", torch.zeros(n_tasks, n_classes, n_features))
         self.register_buffer("counts", torch.zeros(n_tasks, n_classes))
 
-    def forward(
-        self,
-        features: Tensor,
-        y: Tensor,
-        sizes: Sequence[int],
-        all_reduce: Callable[[Tensor], Tensor] = lambda tensor: tensor,
-    ) -> tuple[Tensor, Tensor]:
+    def forward(self, features: Tensor, y: Tensor, sizes: Sequence[int]) -> tuple[Tensor, Tensor]:
         """Take in a batch; return sums and counts with its part of the gradient, and keep them without.
 
         Parameters
@@ -44,16 +40,13 @@ class Centroids(nn.Module):
         features : Tensor of shape (rows, n_features)
         y : Tensor of shape (rows,)
         sizes : sequence of int
-        all_reduce : callable
-            Adds up sums and counts over processes.
         """
         K, C, d = self.sums.shape
-        task = torch.repeat_interleave(torch.arange(K, device=y.device), torch.tensor(sizes, device=y.device))
-        cell = task * C + y
+        cell = row_tasks(sizes, y.device) * C + y
         member = torch.zeros(K * C, len(y), dtype=features.dtype, device=y.device)
         member[cell, torch.arange(len(y), device=y.device)] = 1
-        batch_sums = all_reduce((member @ features).view(K, C, d))
-        batch_counts = all_reduce(member.sum(1).view(K, C))
+        batch_sums = (member @ features).view(K, C, d)
+        batch_counts = member.sum(1).view(K, C)
         kept = torch.where(batch_counts > 0, self.decay, 1.0)
         sums = kept.unsqueeze(-1) * self.sums + batch_sums
         counts = kept * self.counts + batch_counts

@@ -2,14 +2,25 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from itertools import combinations
+from numbers import Integral, Real
+from typing import Any
 
 import torch
+from sklearn.utils._param_validation import Interval, StrOptions
 from torch import Tensor, nn
 from torch.nn import functional as F
 
 from gapmin.deep.heads import Batch
+
+CRITIC_CONSTRAINTS: dict[str, list[Any]] = {
+    "penalty": [Interval(Real, 0, None, closed="left")],
+    "penalty_on": [StrOptions({"features", "net"})],
+    "critic_hidden": [Interval(Integral, 1, None, closed="left")],
+}
+"""What objectives that have `PairCritics` ask of the parameters of these."""
 
 
 class _ReversedLinear(torch.autograd.Function):
@@ -193,7 +204,7 @@ class PairCritics(nn.Module):
         return total if wanted else total.detach()
 
 
-_LOG2 = 0.6931471805599453
+_LOG2 = math.log(2)
 
 
 def _paired(a: Tensor, b: Tensor) -> tuple[Tensor, Tensor]:

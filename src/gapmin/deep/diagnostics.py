@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any
 
 import numpy as np
 import torch
@@ -12,15 +12,13 @@ from sklearn.utils import column_or_1d
 from sklearn.utils.validation import check_consistent_length
 
 from gapmin._tasks import plain
+from gapmin.deep._classifier import NetworkClassifier
 from gapmin.deep._inputs import labels_of, set_aside
 from gapmin.deep.batches import TaskRows, epoch_plan
 from gapmin.deep.heads import SLOPE_OF_CROSS_ENTROPY, TaskHeads
 from gapmin.deep.losses import loss_matrix, own_losses
 from gapmin.gap import RiskBound
 from gapmin.linear.wasserstein import class_wasserstein_matrix, proposition_2
-
-if TYPE_CHECKING:
-    from gapmin.deep._classifier import NetworkClassifier
 
 _PROBE_EPOCHS = 20
 
@@ -101,8 +99,8 @@ def task_gaps(model: NetworkClassifier, rows: TaskRows, codes: NDArray[Any], ran
     return TaskGaps(model.tasks_.tolist(), losses, losses - np.diag(losses))
 
 
-class TaskDiagnostics:
-    """The diagnostics as methods of a fitted classifier."""
+class DiagnosedClassifier(NetworkClassifier):
+    """A classifier of many tasks with the diagnostics as methods."""
 
     def proposition_2(
         self,
@@ -125,7 +123,7 @@ class TaskDiagnostics:
             Rows of each class of each task that the distances are taken over; None takes all.
         """
         rows, codes = self._labelled(X, y, sample_task)
-        return semantic_bound(cast("NetworkClassifier", self), rows, codes, max_rows)
+        return semantic_bound(self, rows, codes, max_rows)
 
     def task_gaps(
         self, X: Any, y: ArrayLike | None = None, *, sample_task: ArrayLike | None = None, random_state: int = 0
@@ -141,20 +139,17 @@ class TaskDiagnostics:
         random_state : int, default=0
         """
         rows, codes = self._labelled(X, y, sample_task)
-        return task_gaps(cast("NetworkClassifier", self), rows, codes, random_state)
+        return task_gaps(self, rows, codes, random_state)
 
     def _labelled(self, X: Any, y: ArrayLike | None, sample_task: ArrayLike | None) -> tuple[TaskRows, NDArray[Any]]:
-        model = cast("NetworkClassifier", self)
-        rows = model._rows(X, sample_task)
+        rows = self._rows(X, sample_task)
         if not all(rows.sizes):
-            raise ValueError(
-                f"task {plain(model.tasks_[np.argmin(rows.sizes)])!r} has no rows: give some of every task"
-            )
+            raise ValueError(f"task {plain(self.tasks_[np.argmin(rows.sizes)])!r} has no rows: give some of every task")
         labels = column_or_1d(labels_of(X, y))
         check_consistent_length(np.empty(len(rows.y)), labels)
-        unknown = ~np.isin(labels, model.classes_)
+        unknown = ~np.isin(labels, self.classes_)
         if unknown.any():
             raise ValueError(
-                f"y has the unknown class {plain(labels[unknown][0])!r}: this model knows {model.classes_.tolist()}"
+                f"y has the unknown class {plain(labels[unknown][0])!r}: this model knows {self.classes_.tolist()}"
             )
-        return rows, np.searchsorted(model.classes_, labels)
+        return rows, np.searchsorted(self.classes_, labels)

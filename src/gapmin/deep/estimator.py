@@ -10,8 +10,7 @@ from sklearn.base import clone
 from sklearn.utils._param_validation import StrOptions
 from torch import nn
 
-from gapmin.deep._classifier import NetworkClassifier
-from gapmin.deep.diagnostics import TaskDiagnostics
+from gapmin.deep.diagnostics import DiagnosedClassifier
 from gapmin.deep.objectives import OBJECTIVES, GapMTNN, Objective
 
 _OF_GAPMTNN = (
@@ -25,7 +24,7 @@ _OF_GAPMTNN = (
 )
 
 
-class MultitaskClassifier(TaskDiagnostics, NetworkClassifier):
+class MultitaskClassifier(DiagnosedClassifier):
     """Classifiers of many tasks on one shared network.
 
     Parameters
@@ -98,7 +97,7 @@ class MultitaskClassifier(TaskDiagnostics, NetworkClassifier):
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **NetworkClassifier._parameter_constraints,
+        **DiagnosedClassifier._parameter_constraints,
         "objective": [StrOptions(set(OBJECTIVES)), Objective],
     }
 
@@ -151,7 +150,7 @@ class MultitaskClassifier(TaskDiagnostics, NetworkClassifier):
         return OBJECTIVES[self.objective]() if isinstance(self.objective, str) else clone(self.objective)
 
 
-class GapMTNNClassifier(TaskDiagnostics, NetworkClassifier):
+class GapMTNNClassifier(DiagnosedClassifier):
     """gapMTNN: many related tasks, each helped by the others as far as their performance gap is small.
 
     Algorithm 3 of *Gap Minimization for Knowledge Sharing and Transfer*. For more settings give
@@ -188,7 +187,7 @@ validation, callbacks, checkpoint_dir, checkpoint_every, device, channels_last, 
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **NetworkClassifier._parameter_constraints,
+        **DiagnosedClassifier._parameter_constraints,
         **{name: GapMTNN._parameter_constraints[name] for name in _OF_GAPMTNN},
     }
 

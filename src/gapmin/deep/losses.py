@@ -9,6 +9,17 @@ from torch import Tensor
 from torch.nn import functional as F
 
 
+def row_tasks(sizes: Sequence[int], device: torch.device) -> Tensor:
+    """Return the number of each row's task.
+
+    Examples
+    --------
+    >>> row_tasks((2, 0, 1), torch.device("cpu"))
+    tensor([0, 0, 2])
+    """
+    return torch.repeat_interleave(torch.arange(len(sizes)), torch.tensor(sizes)).to(device)
+
+
 def task_means(values: Tensor, sizes: Sequence[int]) -> Tensor:
     """Return the mean of the last axis over each task's rows; 0 for a task without rows.
 

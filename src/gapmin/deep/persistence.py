@@ -89,6 +89,8 @@ def load(cls: type[Model], path: str | os.PathLike[str], extractor: nn.Module | 
                 "extractor=..."
             )
         params["extractor"] = extractor
+    elif extractor is not None:
+        raise ValueError(f"the extractor of {path} is {params['extractor'] or 'the default'!r}: leave extractor out")
     if isinstance(params.get("objective"), dict):
         params["objective"] = OBJECTIVES[params["objective"]["name"]](**params["objective"]["params"])
     model: Any = cls(**params)

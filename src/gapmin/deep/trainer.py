@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +11,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from gapmin._progress import counting
 from gapmin._version import __version__
 from gapmin.deep.batches import TaskRows, epoch_plan
 from gapmin.deep.callbacks import Callback, Record
@@ -128,16 +128,18 @@ class Trainer:
         at = self._resume()
         for callback in self.callbacks:
             callback.begin(self)
-        with self._progress(at) as advance:
+        name = type(self.objective).__name__
+        with counting(self.epochs, at.epoch, self.verbose, name) as advance:
             while at.epoch < self.epochs and not at.stopped:
-                self._epoch(at, rows, validation, holdout)
-                advance()
+                record = self._epoch(at, rows, validation, holdout)
+                error = f", error {record['validation_error']:.1%}" if validation is not None else ""
+                advance(at.epoch, f"{name}: loss {record['loss']:.3f}{error}")
         for callback in self.callbacks:
             callback.end(self)
         self.objective.eval()
         return self.history
 
-    def _epoch(self, at: _Position, rows: TaskRows, validation: TaskRows | None, holdout: TaskRows | None) -> None:
+    def _epoch(self, at: _Position, rows: TaskRows, validation: TaskRows | None, holdout: TaskRows | None) -> Record:
         for group in self.optimizer.param_groups:
             group["lr"] = self.lr * self.lr_decay ** (at.epoch // self.lr_every)
         plan = epoch_plan(rows.tasks, self.batch_size, self.seed, at.epoch, self.sampling)
@@ -161,6 +163,7 @@ class Trainer:
         wishes = [callback.epoch(self, record) for callback in self.callbacks]
         at.stopped = any(wishes)
         self._checkpoint(at)
+        return record
 
     def step(self, batch: Any) -> Step:
         """Take one step of the optimiser."""
@@ -215,7 +218,7 @@ class Trainer:
             )
         self.objective.load_state_dict(state["objective"])
         self.optimizer.load_state_dict(state["optimizer"])
-        at.load_state_dict(state["position"])
+        at.load_state_dict(state["position"], self.device)
         self.history = state["history"]
         kept = list(state["callbacks"])
         for callback in self.callbacks:
@@ -226,28 +229,6 @@ class Trainer:
                 callback.load_state_dict(mine[1])
         torch.set_rng_state(state["rng"])
         return at
-
-    @contextmanager
-    def _progress(self, at: _Position) -> Iterator[Any]:
-        if not self.verbose:
-            yield lambda: None
-            return
-        try:
-            from rich.console import Console
-            from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
-        except ImportError:
-            raise ImportError('verbose=1 draws its progress bar with rich: pip install "gapmin[cli]"') from None
-        columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-        with Progress(*columns, console=Console(stderr=True)) as bar:
-            name = type(self.objective).__name__
-            shown = bar.add_task(name, total=self.epochs, completed=at.epoch)
-
-            def advance() -> None:
-                last = self.history[-1]
-                error = f", error {last['validation_error']:.1%}" if "validation_error" in last else ""
-                bar.update(shown, completed=at.epoch, description=f"{name}: loss {last['loss']:.3f}{error}")
-
-            yield advance
 
 
 class _Position:
@@ -284,8 +265,9 @@ class _Position:
     def state_dict(self) -> dict[str, Any]:
         return {"epoch": self.epoch, "step": self.step, "stopped": self.stopped, "sums": self.sums, "seen": self.seen}
 
-    def load_state_dict(self, state: dict[str, Any]) -> None:
+    def load_state_dict(self, state: dict[str, Any], device: torch.device) -> None:
         self.__dict__.update(state)
+        self.sums = {name: value.to(device) for name, value in self.sums.items()}
 
 
 @torch.no_grad()

@@ -26,8 +26,8 @@ def project_simplex(V: Array) -> Array:
     counts = np.arange(1, V.shape[-1] + 1)
     inside = (falling - top) * counts > above
     last = inside.shape[-1] - 1 - np.argmax(inside[..., ::-1], axis=-1, keepdims=True)
-    level = top + np.take_along_axis(above, last, axis=-1) / (last + 1)
-    return np.maximum(V - level, 0.0)
+    level = np.take_along_axis(above, last, axis=-1) / (last + 1)
+    return np.maximum((V - top) - level, 0.0)
 
 
 def project_capped(v: Array, cap: Array, total: float = 1.0, width: Array | None = None) -> Array:

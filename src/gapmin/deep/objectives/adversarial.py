@@ -6,13 +6,12 @@ from numbers import Integral, Real
 from typing import Any, ClassVar
 
 import torch
-from sklearn.utils._param_validation import Interval, StrOptions
-from torch import Tensor
+from sklearn.utils._param_validation import Interval
 from torch.nn import functional as F
 
-from gapmin.deep.critics import PairCritics, TaskDiscriminator
-from gapmin.deep.heads import Batch, MultitaskNet, Own
-from gapmin.deep.losses import own_losses, task_means
+from gapmin.deep.critics import CRITIC_CONSTRAINTS, PairCritics, TaskDiscriminator
+from gapmin.deep.heads import Batch, MultitaskNet
+from gapmin.deep.losses import own_losses, row_tasks, task_means
 from gapmin.deep.objectives._base import Objective, Step
 
 
@@ -45,7 +44,7 @@ class AdvH(Objective):
         own = self.net.own(batch)
         losses = own_losses(own.logits, batch.y, batch.sizes)
         scores = self.discriminator(own.z, self.adversary)
-        task = torch.repeat_interleave(torch.arange(len(batch.sizes)), torch.tensor(batch.sizes)).to(batch.y.device)
+        task = row_tasks(batch.sizes, batch.y.device)
         # By task, so that a large task does not hide the others.
         confusion = task_means(F.cross_entropy(scores, task, reduction="none"), batch.sizes)
         adversary = confusion.sum() / sum(size > 0 for size in batch.sizes)
@@ -69,9 +68,7 @@ class AdvW(Objective):
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "adversary": [Interval(Real, 0, None, closed="left")],
-        "penalty": [Interval(Real, 0, None, closed="left")],
-        "penalty_on": [StrOptions({"features", "net"})],
-        "critic_hidden": [Interval(Integral, 1, None, closed="left")],
+        **CRITIC_CONSTRAINTS,
     }
 
     def __init__(
@@ -92,10 +89,6 @@ class AdvW(Objective):
         losses = own_losses(own.logits, batch.y, batch.sizes)
         if self.critics is None:
             return Step(losses.sum(), losses.detach())
-        distances, adversary = self._distances(own, batch)
-        return Step(losses.sum() + adversary, losses.detach(), {"wasserstein": distances.sum() / 2})
-
-    def _distances(self, own: Own, batch: Batch) -> tuple[Tensor, Tensor]:
-        assert self.critics is not None
         scale = torch.full((len(batch.sizes),) * 2, self.adversary)
-        return self.critics.play(self.net.extractor, own.z, batch, scale, self.penalty, self.penalty_on)
+        distances, adversary = self.critics.play(self.net.extractor, own.z, batch, scale, self.penalty, self.penalty_on)
+        return Step(losses.sum() + adversary, losses.detach(), {"wasserstein": distances.sum() / 2})

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from numbers import Integral, Real
+from numbers import Real
 from typing import Any, ClassVar
 
 import torch
-from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils._param_validation import Interval
 from torch import Tensor
 
-from gapmin.deep.critics import PairCritics
+from gapmin.deep.critics import CRITIC_CONSTRAINTS, PairCritics
 from gapmin.deep.heads import Batch, MultitaskNet
 from gapmin.deep.losses import loss_matrix
 from gapmin.deep.objectives._base import Objective, Step, both_present, row_counts
@@ -40,9 +40,7 @@ class AMTNN(Objective):
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "distance": [Interval(Real, 0, None, closed="left")],
         "strength": [Interval(Real, 0, None, closed="left")],
-        "penalty": [Interval(Real, 0, None, closed="left")],
-        "penalty_on": [StrOptions({"features", "net"})],
-        "critic_hidden": [Interval(Integral, 1, None, closed="left")],
+        **CRITIC_CONSTRAINTS,
     }
     relation: Tensor
 

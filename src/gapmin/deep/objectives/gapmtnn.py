@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from numbers import Integral, Real
+from numbers import Real
 from typing import Any, ClassVar, Self
 
 import torch
@@ -10,7 +10,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from torch import Tensor
 
 from gapmin.deep.alignment import Centroids, mean_distances, semantic_distances
-from gapmin.deep.critics import PairCritics
+from gapmin.deep.critics import CRITIC_CONSTRAINTS, PairCritics
 from gapmin.deep.heads import Batch, MultitaskNet, Pairs, TaskHeads
 from gapmin.deep.losses import loss_matrix, own_losses
 from gapmin.deep.objectives._base import Objective, Step, both_present, row_counts
@@ -78,9 +78,7 @@ class GapMTNN(Objective):
         "centroid_space": [StrOptions({"head", "extractor"})],
         "decay": [Interval(Real, 0, 1, closed="left")],
         "reduction": [StrOptions({"mean", "sum"})],
-        "penalty": [Interval(Real, 0, None, closed="left")],
-        "penalty_on": [StrOptions({"features", "net"})],
-        "critic_hidden": [Interval(Integral, 1, None, closed="left")],
+        **CRITIC_CONSTRAINTS,
     }
     relation: Tensor
 

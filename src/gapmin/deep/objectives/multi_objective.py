@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any, ClassVar
 
 import numpy as np
@@ -73,7 +72,7 @@ class MultiObjective(Objective):
         mixed = [
             sum(w * g for w, g in zip(weights.to(row[0]), row, strict=True)) for row in zip(*jacobian, strict=True)
         ]
-        loss = _with_gradients(task_losses.sum(), shared + heads, mixed + of_heads)
+        loss = _GivenGradients.apply(task_losses.sum(), mixed + of_heads, *shared, *heads)
         return Step(loss, task_losses)
 
     def _parts(self, batch: Batch) -> list[tuple[int, Batch]]:
@@ -105,7 +104,7 @@ class MultiObjective(Objective):
 
 
 class _GivenGradients(torch.autograd.Function):
-    """A value whose gradients are given."""
+    """A value, as a function of parameters whose gradients are given."""
 
     @staticmethod
     def forward(ctx, value, gradients, *parameters):  # type: ignore[no-untyped-def]
@@ -115,8 +114,3 @@ class _GivenGradients(torch.autograd.Function):
     @staticmethod
     def backward(ctx, grad):  # type: ignore[no-untyped-def]
         return None, None, *[grad * gradient for gradient in ctx.gradients]
-
-
-def _with_gradients(value: Tensor, parameters: Sequence[Tensor], gradients: Sequence[Tensor]) -> Tensor:
-    """Return `value` as a function of the parameters with the gradients given."""
-    return _GivenGradients.apply(value, gradients, *parameters)
