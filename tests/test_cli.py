@@ -9,6 +9,7 @@ import pytest
 
 import gapmin
 from gapmin import cli
+from gapmin.cli import _common
 
 HEAVY = ("torch", "dask", "matplotlib", "pandas", "rich", "typer", "jinja2")
 
@@ -74,7 +75,7 @@ def no_work(monkeypatch):
     def work(*_):
         raise AssertionError("started to work before the input was checked")
 
-    monkeypatch.setattr(cli, "_demo", work)
+    monkeypatch.setattr(cli.demo, "_demo", work)
 
 
 @pytest.mark.usefixtures("no_work")
@@ -105,7 +106,7 @@ def test_a_folder_that_cannot_be_written_to_is_found_before_the_work(capsys, tmp
         raise PermissionError(13, "Permission denied")
 
     # Root may write anywhere, so the refusal is made here.
-    monkeypatch.setattr(cli.tempfile, "TemporaryFile", refuse)
+    monkeypatch.setattr(_common.tempfile, "TemporaryFile", refuse)
     assert cli._run(["demo", "--out", str(tmp_path / "report.html")]) == 2
     assert "cannot be written to: Permission denied" in capsys.readouterr().err
 
@@ -169,7 +170,7 @@ def test_a_bug_keeps_its_traceback(monkeypatch, tmp_path):
     def broken(*_):
         raise ZeroDivisionError
 
-    monkeypatch.setattr(cli, "_demo", broken)
+    monkeypatch.setattr(cli.demo, "_demo", broken)
     with pytest.raises(ZeroDivisionError):
         cli._run(["demo", "--out", str(tmp_path / "report.html")])
 

@@ -1,89 +1,20 @@
-"""The command line: ``gapmin demo``, ``gapmin --version``."""
+"""``gapmin demo``: the main job on embedded data."""
 
 # No `from __future__ import annotations` here: typer reads the annotations of commands defined in a function.
-import importlib
-import sys
-import tempfile
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, NoReturn
+from typing import TYPE_CHECKING, Annotated
 
-from gapmin._version import __version__
+from gapmin.cli._common import INTERRUPTED, check_writable, refuse_below_one, require
 
 if TYPE_CHECKING:
     import typer
 
-INTERRUPTED = 130
-_DEMO_NEEDS = ("typer", "rich", "matplotlib", "jinja2", "mlxtend")
+_NEEDS = ("typer", "rich", "matplotlib", "jinja2", "mlxtend")
 
 
-def main() -> None:
-    """Run the command line: 0 when done, 1 when something is missing, 2 for wrong usage, 130 after Ctrl-C."""
-    sys.exit(_run(sys.argv[1:]))
-
-
-def _run(arguments: list[str]) -> int | str:
-    """Return the exit code, or what to say on standard error when an extra is missing."""
-    try:
-        require("typer", "rich")
-        import typer
-
-        try:
-            return int(_app()(arguments, prog_name="gapmin", standalone_mode=False) or 0)
-        except typer.Abort:
-            return INTERRUPTED
-        except Exception as error:
-            # What the parser raises knows how to say itself in a line; anything else is a bug and keeps its traceback.
-            if not hasattr(error, "format_message"):
-                raise
-            sys.stderr.write(f"gapmin: {error.format_message().rstrip('.')} (see gapmin --help)\n")
-            return 2
-    except KeyboardInterrupt:
-        return INTERRUPTED
-    except MissingExtraError as error:
-        return f"gapmin: {error}"
-
-
-class MissingExtraError(ImportError):
-    """A package that comes with an extra is not installed."""
-
-
-def require(*names: str) -> None:
-    """Raise an error that says what to install if one of the packages is missing."""
-    missing = []
-    for name in names:
-        try:
-            importlib.import_module(name)
-        except ImportError:
-            missing.append(name)
-    if missing:
-        raise MissingExtraError(f'{", ".join(missing)} missing: run pip install "gapmin[demo]"')
-
-
-def _app() -> "typer.Typer":
+def add_to(app: "typer.Typer") -> None:
+    """Add the command."""
     import typer
-
-    app = typer.Typer(
-        add_completion=False,
-        rich_markup_mode=None,
-        pretty_exceptions_enable=False,
-        help="Learn from other people's data without being hurt by it.",
-        epilog="Example: gapmin demo --splits 3 --out report.html",
-    )
-
-    def show_version(wanted: bool) -> None:
-        if wanted:
-            typer.echo(f"gapmin {__version__}")
-            raise typer.Exit
-
-    @app.callback(invoke_without_command=True)
-    def root(
-        context: typer.Context,
-        version: Annotated[
-            bool, typer.Option("--version", callback=show_version, is_eager=True, help="Show the version and exit.")
-        ] = False,
-    ) -> None:
-        if context.invoked_subcommand is None:
-            typer.echo(context.get_help())
 
     @app.command(epilog="Example: gapmin demo --quick --out report.html")
     def demo(
@@ -95,20 +26,15 @@ def _app() -> "typer.Typer":
         quick: Annotated[bool, typer.Option("--quick", help="Fewer problems: seconds instead of minutes.")] = False,
     ) -> None:
         """Compare gapBoost and gapMTNN with baselines and measure the gap of each source, on data that is installed."""
-        if splits is not None and splits < 1:
-            _refuse(f"--splits is {splits}: take at least 1")
-        if jobs is not None and jobs < 1:
-            _refuse(f"--jobs is {jobs}: take at least 1")
-        _check_writable(out)
-        require(*_DEMO_NEEDS)
+        refuse_below_one("demo", splits=splits, jobs=jobs)
+        check_writable("demo", out)
+        require(*_NEEDS)
         n_splits = splits or (2 if quick else 5)
         try:
             _demo(n_splits, jobs or -1, out, quick)
         except KeyboardInterrupt:
             typer.echo("gapmin: interrupted, no report written", err=True)
             raise typer.Exit(INTERRUPTED) from None
-
-    return app
 
 
 def _demo(n_splits: int, n_jobs: int, out: Path, quick: bool) -> None:
@@ -167,22 +93,3 @@ def _demo(n_splits: int, n_jobs: int, out: Path, quick: bool) -> None:
     protocol = [*PROTOCOL, LEFT_OUT if plan is None else plan.protocol]
     write_html(comparison_report(comparison, TITLE, protocol), out)
     console.print(f"{comparison.seconds:.0f} s; figures and protocol: {out}", markup=False, soft_wrap=True)
-
-
-def _check_writable(out: Path) -> None:
-    """Refuse a place that cannot be written to, before any work is done."""
-    if out.is_dir():
-        _refuse(f"--out is {out}, a folder: name a file")
-    if not out.parent.is_dir():
-        _refuse(f"--out is {out}, but there is no folder {out.parent}: make it first")
-    try:
-        tempfile.TemporaryFile(dir=out.parent).close()
-    except OSError as error:
-        _refuse(f"--out is {out}, but {out.parent} cannot be written to: {error.strerror}")
-
-
-def _refuse(message: str) -> NoReturn:
-    import typer
-
-    typer.echo(f"gapmin demo: {message}", err=True)
-    raise typer.Exit(2)

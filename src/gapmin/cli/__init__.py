@@ -1,0 +1,70 @@
+"""The command line: ``gapmin demo``, ``gapmin --version``."""
+
+# No `from __future__ import annotations` here: typer reads the annotations of commands defined in a function.
+import sys
+from typing import TYPE_CHECKING, Annotated
+
+from gapmin._version import __version__
+from gapmin.cli import demo
+from gapmin.cli._common import INTERRUPTED, WRONG_USAGE, MissingExtraError, require
+
+if TYPE_CHECKING:
+    import typer
+
+
+def main() -> None:
+    """Run the command line: 0 when done, 1 when something is missing, 2 for wrong usage, 130 after Ctrl-C."""
+    sys.exit(_run(sys.argv[1:]))
+
+
+def _run(arguments: list[str]) -> int | str:
+    """Return the exit code, or what to say on standard error when an extra is missing."""
+    try:
+        require("typer", "rich")
+        import typer
+
+        try:
+            return int(_app()(arguments, prog_name="gapmin", standalone_mode=False) or 0)
+        except typer.Abort:
+            return INTERRUPTED
+        except Exception as error:
+            # What the parser raises knows how to say itself in a line; anything else is a bug and keeps its traceback.
+            if not hasattr(error, "format_message"):
+                raise
+            sys.stderr.write(f"gapmin: {error.format_message().rstrip('.')} (see gapmin --help)\n")
+            return WRONG_USAGE
+    except KeyboardInterrupt:
+        return INTERRUPTED
+    except MissingExtraError as error:
+        return f"gapmin: {error}"
+
+
+def _app() -> "typer.Typer":
+    import typer
+
+    app = typer.Typer(
+        add_completion=False,
+        rich_markup_mode=None,
+        pretty_exceptions_enable=False,
+        help="Learn from other people's data without being hurt by it.",
+        epilog="Example: gapmin demo --splits 3 --out report.html",
+    )
+
+    def show_version(wanted: bool) -> None:
+        if wanted:
+            typer.echo(f"gapmin {__version__}")
+            raise typer.Exit
+
+    @app.callback(invoke_without_command=True)
+    def root(
+        context: typer.Context,
+        version: Annotated[
+            bool, typer.Option("--version", callback=show_version, is_eager=True, help="Show the version and exit.")
+        ] = False,
+    ) -> None:
+        if context.invoked_subcommand is None:
+            typer.echo(context.get_help())
+
+    for command in (demo,):
+        command.add_to(app)
+    return app
