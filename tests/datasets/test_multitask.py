@@ -199,3 +199,15 @@ GOOD = (np.zeros((3, 2)), np.array([0, 1, 0]))
 def test_what_is_no_problem_is_refused(change, message):
     with pytest.raises(ValueError, match=message):
         MultitaskProblem(**{"name": "bad", "tasks": {"one": GOOD}, "train_size": 2, **change})
+
+
+def test_small_shares_of_many_classes_need_not_hold_them_all():
+    X, y = np.arange(40.0)[:, np.newaxis], np.arange(40) % 20
+    with pytest.raises(ValueError, match="take at least 20, one for each class, and leave"):
+        MultitaskProblem("many", {"a": (X, y)}, train_size=0.1)
+    problem = MultitaskProblem("many", {"a": (X, y)}, train_size=0.1, every_class=False)
+    assert problem.split(0).y.size == 4
+    assert problem.split(0).y_test.size == 36
+    assert pickle.loads(pickle.dumps(problem)).split(1).X.tolist() == problem.split(1).X.tolist()
+    with pytest.raises(ValueError, match="is 0 of the 40 rows .* take at least 1 and leave at least one"):
+        problem.split(0, train_size=0)

@@ -1,10 +1,14 @@
+import os
+
 import numpy as np
 import pytest
 from scipy.optimize import least_squares
 from sklearn.datasets import load_diabetes
 
 from gapmin.datasets import load_thirds, make_friedman_transfer, thirds
-from gapmin.datasets._regression import _distortion
+from gapmin.datasets._regression import _CONCRETE, _distortion
+
+needs_data = pytest.mark.skipif(not os.environ.get("GAPMIN_DATA"), reason="GAPMIN_DATA is not set")
 
 
 def toy(n_rows=91, strength=0.4, seed=0):
@@ -87,6 +91,59 @@ def test_diabetes_is_cut_where_the_rule_says():
     of_row = {tuple(row[kept]): row[feature] for row in bunch.data}
     assert max(of_row[tuple(row)] for row in low.X_target) <= np.quantile(bunch.data[:, feature], 0.34)
     assert min(of_row[tuple(row)] for row in high.X_target) >= np.quantile(bunch.data[:, feature], 0.66)
+
+
+def write_concrete(path, table, header=",".join((*_CONCRETE, "strength"))):
+    path.parent.mkdir(exist_ok=True)
+    path.write_text("\n".join([header, *(",".join(map(str, row)) for row in table.tolist())]) + "\n")
+
+
+@pytest.fixture
+def concrete(monkeypatch, tmp_path):
+    monkeypatch.setenv("GAPMIN_DATA", str(tmp_path))
+    return tmp_path / "uci/concrete.csv", np.random.default_rng(0).normal(size=(1030, 9)).round(3)
+
+
+def test_concrete_is_read_as_it_was_written(concrete):
+    path, table = concrete
+    table[:, 4] += 0.4 * table[:, 8]
+    write_concrete(path, table)
+    problems = load_thirds("concrete")
+    assert [problem.name for problem in problems] == ["concrete low", "concrete medium", "concrete high"]
+    assert "sorted by superplasticizer " in problems[0].description
+    X, y, _ = problems[0].stack()
+    order = np.argsort(table[:, 4], kind="stable")
+    np.testing.assert_array_equal(y, table[order, 8])
+    np.testing.assert_array_equal(X, np.delete(table[order, :8], 4, axis=1))
+
+
+def test_other_tables_are_refused(concrete):
+    path, table = concrete
+    write_concrete(path, table[:-1])
+    with pytest.raises(ValueError, match=r"concrete\.csv holds 1029 rows below the header .* expected 1030 below"):
+        load_thirds("concrete")
+    write_concrete(path, table, header="a,b,c,d,e,f,g,h,i")
+    with pytest.raises(ValueError, match="below the header 'a,b,c,d,e,f,g,h,i': expected 1030 below 'cement,slag,"):
+        load_thirds("concrete")
+    table[5, 5] = np.nan
+    write_concrete(path, table)
+    with pytest.raises(ValueError, match="numbers that are not finite"):
+        load_thirds("concrete")
+    for content in ("", "cement\n1,2\n3\n", "cement\none\n"):
+        path.write_text(content)
+        with pytest.raises(ValueError, match=r"concrete\.csv cannot be read"):
+            load_thirds("concrete")
+    path.unlink()
+    with pytest.raises(FileNotFoundError, match=r"uci/concrete\.csv is not there.*archive\.ics\.uci\.edu"):
+        load_thirds("concrete")
+
+
+@pytest.mark.data
+@needs_data
+def test_the_published_concrete():
+    problems = load_thirds("concrete")
+    assert [problem.y_target.size for problem in problems] == [344, 343, 343]
+    assert all("sorted by superplasticizer (correlation 0.37 " in problem.description for problem in problems)
 
 
 def test_an_unknown_name_is_refused():

@@ -4,14 +4,20 @@ import shutil
 import stat
 from html.parser import HTMLParser
 
+import numpy as np
 import pytest
 
 from gapmin.report import (
+    BarsDisplay,
     Entry,
     ErrorCurveDisplay,
     Figure,
+    RelationDisplay,
     Report,
+    RowGroup,
     Section,
+    SensitivityDisplay,
+    SurfaceDisplay,
     Table,
     WeightMassDisplay,
     render_html,
@@ -38,6 +44,35 @@ def report():
     )
     mass = Figure(WeightMassDisplay(mass=[[0.1, 0.9], [0.4, 0.6]], domains=[-1, 1]).plot, EVIL, EVIL)
     return Report("A report", f"Headline {EVIL}", [Section("Numbers", [EVIL], [EVIL], [wide], [_figure(), mass])])
+
+
+@pytest.fixture(scope="module")
+def reproduction():
+    """As large as a page of a whole paper's tables and figures gets."""
+
+    def row(name, k):
+        return [Entry(name), *(Entry(f"{k + j}.25", "±0.20", j == 4, f"1{j}.68 ±0.25") for j in range(8))]
+
+    groups = [
+        RowGroup("20 Newsgroups", [row(f"comp vs {k}", k) for k in range(6)], [row("average", 0)]),
+        RowGroup(f"Office-Caltech {EVIL}", [row("webcam, dslr and caltech → amazon", 1)], [row("average", 0)]),
+    ]
+    methods = ["AdaBoost T", "AdaBoost T&S", "TrAdaBoost", "TransferBoost", "gapBoost", "soft", "tuned", "CORAL"]
+    table = Table("Errors", ["", *methods], groups=groups, summary=[row("rank", 0)], notes=["20 splits.", EVIL])
+    values = np.linspace(0.1, 0.9, 9)
+    errors = {name: 30 - k - 20 * values[:, None] + [0.0, 1.0] for k, name in enumerate(methods)}
+    times = dict(zip(methods, values, strict=False))
+    bars = BarsDisplay(values={"Digits": times, "PACS": times}, unit="time", baseline=1)
+    displays = [
+        ErrorCurveDisplay(sizes=values, errors=errors),
+        SensitivityDisplay(values=values, errors=errors["CORAL"], baselines={"AdaBoost T": 20, "TrAdaBoost": 20.1}),
+        SurfaceDisplay(x=values, y=values[:5], errors=np.outer(values[:5], values)),
+        *(RelationDisplay(matrix=np.eye(3), names=["MNIST", "MNIST_M", "SVHN"], largest=1) for _ in range(3)),
+    ]
+    figures = [Figure(display.plot, "See.", f"Figure {k}") for k, display in enumerate(displays)]
+    figures.append(Figure(bars.plot, "See.", "Bars", bars.size))
+    sections = [Section("Table 2: all", tables=[table]), Section("Figures", figures=figures)]
+    return Report("Reproduction", "Ours beside theirs.", [*sections, *(Section("Table 2, all") for _ in range(3))])
 
 
 class Page(HTMLParser):
@@ -97,6 +132,26 @@ def test_table_shows_best_in_bold_with_its_standard_error(report):
     text = render_html(report)
     assert text.count("<strong>12.3</strong>") == 1
     assert text.count("±0.4") == 9
+
+
+def test_what_the_paper_printed_stands_below_ours(reproduction):
+    text = render_html(reproduction)
+    assert text.count('<span class="printed">paper 14.68 ±0.25</span>') == 10
+    assert text.count("<p>20 splits.</p>") == 1
+    heads = [attributes for tag, attributes in Page(text).tags if attributes.get("scope") == "rowgroup"]
+    assert [head["colspan"] for head in heads] == ["9", "9"]
+    assert "<script" not in text.lower()
+
+
+def test_many_sections_have_a_table_of_contents(report, reproduction):
+    text = render_html(reproduction)
+    page = Page(text)
+    links = [attributes["href"][1:] for tag, attributes in page.tags if tag == "a"]
+    assert links == [attributes["id"] for tag, attributes in page.tags if tag == "section"]
+    assert links[:2] == ["section-table-2-all", "section-figures"]
+    assert len(page.ids) == len(set(page.ids))
+    assert not page.open
+    assert "<nav" not in render_html(report)
 
 
 def test_the_same_report_gives_the_same_page(report):
@@ -176,3 +231,57 @@ def test_in_a_browser_the_page_fits_and_its_figures_show(report, tmp_path, chrom
     table = page.locator(".scroll").first
     assert table.evaluate("element => element.scrollWidth >= element.clientWidth")
     page.close()
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", [400, 1400])
+def test_in_a_browser_a_whole_paper_fits(reproduction, tmp_path, chromium, width, scheme):
+    path = write_html(reproduction, tmp_path / "report.html")
+    page = chromium.new_page(viewport={"width": width, "height": 900}, color_scheme=scheme)
+    complaints = []
+    page.on("console", lambda message: complaints.append(message.text))
+    page.on("pageerror", lambda error: complaints.append(str(error)))
+    page.goto(path.as_uri())
+    assert complaints == []
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    assert page.evaluate("document.body.scrollWidth") <= width
+    figures = page.locator("svg").all()
+    assert len(figures) == 7
+    for figure in figures:
+        assert figure.is_visible()
+        box = figure.bounding_box()
+        assert box["width"] > 250
+        assert box["height"] > 100
+    table = page.locator(".scroll").first
+    overflow = table.evaluate("element => element.scrollWidth - element.clientWidth")
+    if width == 1400:
+        assert overflow <= 0  # eight columns with the paper's values need no scrolling on a desk
+    else:
+        assert overflow > 0
+    # Scrolled to the end, the names of the rows and of the groups are where they were.
+    names = page.locator("tbody th[scope=row], .group span").all()
+    before = [name.bounding_box()["x"] for name in names]
+    table.evaluate("element => { element.scrollLeft = element.scrollWidth; }")
+    assert [name.bounding_box()["x"] for name in names] == pytest.approx(before, abs=1)
+    last = page.locator("tbody tr").nth(1).locator("td").last
+    name = page.locator("tbody tr").nth(1).locator("th")
+    assert last.bounding_box()["x"] >= name.bounding_box()["x"] + name.bounding_box()["width"] - 1
+    for selector in (".printed", ".notes p", ".group span", "nav a"):
+        assert _contrast(page, selector) >= 4.5
+    page.locator("nav a").nth(1).click()
+    assert page.url.endswith("#section-figures")
+    page.close()
+
+
+def _contrast(page, selector):
+    """Of an element's ink on the page, as WCAG has it."""
+    colors = page.evaluate(
+        """selector => [getComputedStyle(document.querySelector(selector)).color,
+                        getComputedStyle(document.body).backgroundColor]""",
+        selector,
+    )
+    rgb = np.array([[int(part) for part in re.findall(r"\d+", color)[:3]] for color in colors]) / 255
+    linear = np.where(rgb <= 0.04045, rgb / 12.92, ((rgb + 0.055) / 1.055) ** 2.4)
+    dark, light = sorted(linear @ [0.2126, 0.7152, 0.0722])
+    return (light + 0.05) / (dark + 0.05)

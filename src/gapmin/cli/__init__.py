@@ -5,7 +5,7 @@ import sys
 from typing import TYPE_CHECKING, Annotated
 
 from gapmin._version import __version__
-from gapmin.cli import demo
+from gapmin.cli import data, demo, reproduce
 from gapmin.cli._common import INTERRUPTED, WRONG_USAGE, MissingExtraError, require
 
 if TYPE_CHECKING:
@@ -65,6 +65,6 @@ def _app() -> "typer.Typer":
         if context.invoked_subcommand is None:
             typer.echo(context.get_help())
 
-    for command in (demo,):
+    for command in (demo, data, reproduce):
         command.add_to(app)
     return app

@@ -1,16 +1,16 @@
-"""Reading the published files of MNIST (idx), MNIST-M (npz) and USPS (HDF5), and refusing damaged ones."""
+"""Reading the published files of MNIST, MNIST-M, USPS and SVHN, and refusing damaged ones."""
 
 from __future__ import annotations
 
 import gzip
 import math
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+
+from ._reading import decoding, read_mat, some
 
 Digits = tuple[NDArray[Any], NDArray[np.int64]]
 """Images as they are stored, and the digit on each."""
@@ -29,7 +29,7 @@ def read_mnist_m(path: Path) -> tuple[Digits, Digits]:
     """Return 32 x 32 x 3 bytes an image, of the training and of the test part."""
 
     def part(name: str) -> Digits:
-        with _decoding(path), np.load(path) as archive:
+        with decoding(path), np.load(path) as archive:
             images, labels = archive[f"{name}_x"], archive[f"{name}_y"]
         if images.dtype != np.uint8:
             raise ValueError(f"{path} holds {images.dtype} values in {name}_x: expected bytes (uint8)")
@@ -48,7 +48,7 @@ def read_usps(path: Path) -> tuple[Digits, Digits]:
         ) from error
 
     def part(name: str) -> Digits:
-        with _decoding(path), h5py.File(path) as file:
+        with decoding(path), h5py.File(path) as file:
             rows = np.asarray(file[f"{name}/data"], dtype=np.float32)
             labels = np.asarray(file[f"{name}/target"])
         rows, labels = _checked(rows, labels, (256,), path)
@@ -59,12 +59,28 @@ def read_usps(path: Path) -> tuple[Digits, Digits]:
     return part("train"), part("test")
 
 
+def read_svhn(path: Path) -> Digits:
+    """Return 32 x 32 x 3 bytes an image.
+
+    X holds them in MATLAB's order, (32, 32, 3, N), and y counts digits from 1 to 10, which is a 0.
+    """
+    arrays = read_mat(path, "X", "y")
+    images, labels = arrays["X"], arrays["y"]
+    if images.dtype != np.uint8 or images.ndim != 4 or labels.shape != (images.shape[3], 1):
+        raise ValueError(
+            f"{path} holds {images.dtype} values of shape {images.shape} in X and labels of shape {labels.shape} in y: "
+            "expected bytes (uint8) of shape (32, 32, 3, N) and (N, 1)"
+        )
+    labels = np.where(labels == 10, 0, np.where(labels == 0, 10, labels))  # a published file has no 0
+    return _checked(np.moveaxis(images, 3, 0), labels.ravel(), (32, 32, 3), path)
+
+
 def _read_idx(path: Path, n_dimensions: int) -> NDArray[np.uint8]:
     """Return the array of unsigned bytes in a gzipped idx file.
 
     Four bytes of magic number and four for each size, the most significant first; then the values.
     """
-    with _decoding(path):
+    with decoding(path):
         content = gzip.decompress(path.read_bytes())
         magic, *shape = np.frombuffer(content, dtype=">u4", count=1 + n_dimensions).tolist()
     if magic != IDX_BYTES + n_dimensions:
@@ -86,21 +102,5 @@ def _checked(images: NDArray[Any], labels: NDArray[Any], shape: tuple[int, ...],
             f"expected images of shape {shape} and one label for each"
         )
     if labels.dtype.kind not in "iu" or not np.isin(labels, range(10)).all():
-        raise ValueError(
-            f"{where} holds the {labels.dtype} labels {_some(np.unique(labels))}: expected integers 0 to 9"
-        )
+        raise ValueError(f"{where} holds the {labels.dtype} labels {some(np.unique(labels))}: expected integers 0 to 9")
     return images, labels.astype(np.int64)
-
-
-def _some(values: NDArray[Any]) -> str:
-    return ", ".join(map(str, values[:12].tolist())) + (", …" if values.size > 12 else "")
-
-
-@contextmanager
-def _decoding(path: Path) -> Iterator[None]:
-    try:
-        yield
-    except Exception as error:  # gzip, zipfile, NumPy and HDF5 each have errors of their own for damaged bytes
-        raise ValueError(
-            f"{path} cannot be read ({type(error).__name__}: {error}): put the published file in its place"
-        ) from error

@@ -49,6 +49,9 @@ class MultitaskProblem:
         The published test set of each task. Without it the rows of `tasks` that do not train test.
     description : str, default=""
         Where the rows come from.
+    every_class : bool, default=True
+        Whether the rows of a task that train are drawn again until every class of the task is among them. Small
+        shares of many classes cannot be drawn so.
 
     Examples
     --------
@@ -69,6 +72,7 @@ class MultitaskProblem:
     train_size: int | float
     test: Mapping[str, Task] | None = None
     description: str = ""
+    every_class: bool = True
 
     def __post_init__(self) -> None:
         if not self.tasks:
@@ -95,7 +99,7 @@ class MultitaskProblem:
     def __reduce__(self) -> tuple[Any, ...]:
         # Built anew, the arrays are read-only again; a mapping proxy could not be pickled at all.
         test = None if self.test is None else dict(self.test)
-        return type(self), (self.name, dict(self.tasks), self.train_size, test, self.description)
+        return type(self), (self.name, dict(self.tasks), self.train_size, test, self.description, self.every_class)
 
     def stack(self) -> Stacked:
         """Return X, y and `sample_task` of all rows of `tasks`, task by task."""
@@ -106,8 +110,8 @@ class MultitaskProblem:
     ) -> Iterator[MultitaskSplit]:
         """Iterate over random draws of the rows of each task to train on.
 
-        The rows of a task are drawn again until every class of the task is among them. What split k draws from
-        a task depends on `random_state`, k and the task's name alone, not on `n_splits` or the other tasks.
+        With `every_class`, the rows of a task are drawn again until every class of it is among them. What split k
+        draws from a task depends on `random_state`, k and the task's name alone, not on `n_splits` or the other tasks.
 
         Parameters
         ----------
@@ -130,7 +134,9 @@ class MultitaskProblem:
         for (task, (X, y)), size in zip(self.tasks.items(), self._counts(train_size), strict=True):
             rng = np.random.default_rng(np.random.SeedSequence(random_state, spawn_key=(k, zlib.crc32(task.encode()))))
             drawn = np.zeros(y.size, dtype=bool)
-            drawn[_draw(y, size, rng, f"task {task!r} of {self.name!r}")] = True
+            who = f"task {task!r} of {self.name!r}"
+            rows = _draw(y, size, rng, who) if self.every_class else rng.choice(y.size, size, replace=False)
+            drawn[rows] = True
             train[task] = X[drawn], y[drawn]
             if self.test is None:
                 rest[task] = X[~drawn], y[~drawn]
@@ -151,12 +157,12 @@ class MultitaskProblem:
 
     def _count(self, train_size: int | float, task: str, y: NDArray[Any]) -> int:
         size = int(train_size) if isinstance(train_size, Integral) else round(train_size * y.size)
-        n_classes = np.unique(y).size
+        fewest = np.unique(y).size if self.every_class else 1
         to_test = 1 if self.test is None else 0
-        if not n_classes <= size <= y.size - to_test:
+        if not fewest <= size <= y.size - to_test:
             raise ValueError(
                 f"train_size={train_size} is {size} of the {y.size} rows of task {task!r} of {self.name!r}: "
-                f"take at least {n_classes}, one for each class, and "
+                f"take at least {fewest}{', one for each class,' if self.every_class else ''} and "
                 + ("leave at least one to test on" if to_test else f"at most {y.size}")
             )
         return size

@@ -14,15 +14,15 @@ from scipy.sparse.linalg import svds
 from sklearn.datasets import fetch_20newsgroups
 from sklearn.feature_extraction.text import CountVectorizer
 
-from ._files import find_file
+from ._linalg import fixed_signs
 from ._problem import TransferProblem, _read_only
+from .catalogue import data_set
 
 NewsgroupsName = Literal["comp vs sci", "rec vs sci", "comp vs talk", "comp vs rec", "rec vs talk", "sci vs talk"]
 Groups = tuple[str, str]
 
 N_WORDS = 26_214
 N_COMPONENTS = 100
-_FILE = "20news-bydate_py3.pkz"
 
 # Negative and positive group of the source, then of the target.
 _GROUPS: dict[NewsgroupsName, tuple[Groups, Groups]] = {
@@ -69,7 +69,8 @@ def load_newsgroups(
         "comp vs sci", "rec vs sci", "comp vs talk", "comp vs rec", "rec vs talk", "sci vs talk", or "all".
     data_home : path, optional
         The folder of `20news-bydate_py3.pkz`, the cache file of scikit-learn's `fetch_20newsgroups`. By
-        default the folder `20newsgroups` in the one that the environment variable `GAPMIN_DATA` names.
+        default the folder `20newsgroups` in the one that the environment variable `GAPMIN_DATA` names, or in
+        the user's cache, to where scikit-learn downloads the articles if need be.
     scaled : bool, default=True
         Scale the singular vectors to unit variance, which is the paper's protocol as we read it. False leaves
         them multiplied by their singular values, with which a logistic regression errs less.
@@ -81,7 +82,7 @@ def load_newsgroups(
     Raises
     ------
     FileNotFoundError
-        When the file is not there; nothing is downloaded.
+        When the file is not there and cannot be downloaded.
 
     Notes
     -----
@@ -117,10 +118,8 @@ def load_newsgroups(
 
 
 def _corpus_file(data_home: str | os.PathLike[str] | None) -> Path:
-    origin = (
-        "(the file that scikit-learn's fetch_20newsgroups writes to its data_home), or pass its folder as data_home"
-    )
-    return find_file(f"20newsgroups/{_FILE}", origin, data_home)
+    (corpus,) = data_set("newsgroups").files
+    return corpus.find(data_home)
 
 
 @cache
@@ -146,7 +145,6 @@ def _decompose(
     rows = np.flatnonzero(np.isin(group, source + target))
     matrix = words[rows]
     left, singular_values, _ = svds(matrix, k=N_COMPONENTS, v0=np.ones(min(matrix.shape)), return_singular_vectors="u")
-    left, singular_values = left[:, ::-1], singular_values[::-1]
-    left = left * np.sign(left[np.abs(left).argmax(axis=0), np.arange(N_COMPONENTS)])
+    left, singular_values = fixed_signs(left[:, ::-1]), singular_values[::-1]
     labels = np.isin(group[rows], (source[1], target[1])).astype(np.int64)
     return _read_only(left), _read_only(singular_values), _read_only(labels), np.isin(group[rows], target)

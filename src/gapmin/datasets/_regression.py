@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
@@ -11,6 +12,8 @@ from sklearn.datasets import load_diabetes
 
 from ._mlxtend import mlxtend_data
 from ._problem import TransferProblem
+from ._reading import decoding
+from .catalogue import find_file
 
 TRAIN_ROWS = 25
 CORRELATION = 0.4
@@ -18,22 +21,32 @@ DISTINCT_VALUES = 20
 """More distinct values than this make a feature continuous, which leaves out indices, years and counts."""
 
 _HOUSING = ("CRIM", "ZN", "INDUS", "CHAS", "NOX", "RM", "AGE", "DIS", "RAD", "TAX", "PTRATIO", "B", "LSTAT")
+_CONCRETE = ("cement", "slag", "fly_ash", "water", "superplasticizer", "coarse_aggregate", "fine_aggregate", "age")
+N_CONCRETE = 1030
 _AUTOMPG = ("cylinders", "displacement", "horsepower", "weight", "acceleration", "model year", "origin")
 
 
-def load_thirds(name: Literal["diabetes", "housing", "autompg"]) -> tuple[TransferProblem, ...]:
+def load_thirds(name: Literal["diabetes", "housing", "autompg", "concrete"]) -> tuple[TransferProblem, ...]:
     """Load a regression data set as three transfer problems, as `thirds` makes them.
 
     Parameters
     ----------
-    name : "diabetes", "housing" or "autompg"
+    name : "diabetes", "housing", "autompg" or "concrete"
         Diabetes (442 rows) is scikit-learn's; Boston Housing (506) and Auto MPG (392 complete rows, the names
-        of the cars left out) are mlxtend's.
+        of the cars left out) are mlxtend's; Concrete (1,030) is read from `uci/concrete.csv` in the folder that
+        the environment variable `GAPMIN_DATA` names, or in the user's cache.
 
     Returns
     -------
     tuple of three TransferProblem
         With the low, the medium and the high third as the target.
+
+    Raises
+    ------
+    FileNotFoundError
+        When the file of Concrete is not there.
+    ValueError
+        When it is damaged.
 
     Examples
     --------
@@ -54,7 +67,24 @@ def load_thirds(name: Literal["diabetes", "housing", "autompg"]) -> tuple[Transf
         X = X[:, : len(_AUTOMPG)]  # the last column, the car's name, is read as NaN
         complete = ~np.isnan(X).any(axis=1)
         return thirds(X[complete], y[complete], name, feature_names=_AUTOMPG)
-    raise ValueError(f"name is {name!r}: use 'diabetes', 'housing' or 'autompg'")
+    if name == "concrete":
+        return thirds(*_read_concrete(find_file("uci/concrete.csv")), name, feature_names=_CONCRETE)
+    raise ValueError(f"name is {name!r}: use 'diabetes', 'housing', 'autompg' or 'concrete'")
+
+
+def _read_concrete(path: Path) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    with decoding(path):
+        header, *lines = path.read_text().splitlines()
+        table = np.array([line.split(",") for line in lines], dtype=np.float64)
+    expected = (*_CONCRETE, "strength")
+    if tuple(header.split(",")) != expected or table.shape != (N_CONCRETE, len(expected)):
+        raise ValueError(
+            f"{path} holds {len(lines)} rows below the header {header[:120]!r}: expected {N_CONCRETE} below "
+            f"{','.join(expected)!r}"
+        )
+    if not np.isfinite(table).all():
+        raise ValueError(f"{path} has numbers that are not finite: put the published file in its place")
+    return table[:, :-1], table[:, -1]
 
 
 def thirds(

@@ -5,13 +5,18 @@ Nothing here is imported by ``import gapmin``; it comes with the extra ``report`
 
 from __future__ import annotations
 
-from .displays import DisagreementDisplay, EpochDisplay, ErrorCurveDisplay, WeightMassDisplay
-from .gap_displays import GapDisplay, RelationDisplay, RiskBoundDisplay
+from .bar_displays import BarsDisplay
+from .curve_displays import ErrorCurveDisplay, SensitivityDisplay
+from .displays import DisagreementDisplay, EpochDisplay, WeightMassDisplay
+from .files import to_csv, to_markdown, write_section
+from .gap_displays import GapDisplay, RiskBoundDisplay
+from .heat_maps import RelationDisplay, SurfaceDisplay
 from .html import Figure, Report, Section, render_html, write_html
 from .results import Cell, Duel, Results
-from .table import Entry, Table
+from .table import Entry, RowGroup, Table
 
 __all__ = [
+    "BarsDisplay",
     "Cell",
     "DisagreementDisplay",
     "Duel",
@@ -24,9 +29,15 @@ __all__ = [
     "Report",
     "Results",
     "RiskBoundDisplay",
+    "RowGroup",
     "Section",
+    "SensitivityDisplay",
+    "SurfaceDisplay",
     "Table",
     "WeightMassDisplay",
     "render_html",
+    "to_csv",
+    "to_markdown",
     "write_html",
+    "write_section",
 ]

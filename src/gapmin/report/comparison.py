@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .displays import DisagreementDisplay, ErrorCurveDisplay, WeightMassDisplay
+from .curve_displays import ErrorCurveDisplay
+from .displays import DisagreementDisplay, WeightMassDisplay
 from .html import Figure, Report, Section
 from .multitask import MultitaskComparison, multitask_headline, multitask_section, multitask_timing
 from .results import Cell, Results

@@ -11,8 +11,9 @@ from sklearn.utils.validation import check_is_fitted
 
 # Okabe & Ito (2008): told apart by readers of every colour vision. Its yellow is too pale for a line on white.
 TARGET, SOURCE = "#0072B2", "#D55E00"
-PALETTE = ("#595959", "#0072B2", "#E69F00", "#009E73", "#D55E00", "#CC79A7", "#56B4E9")
-MARKERS = ("o", "s", "^", "D", "v", "P", "X")
+PALETTE = ("#595959", "#0072B2", "#E69F00", "#009E73", "#D55E00", "#CC79A7", "#56B4E9", "#000000")
+MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
+INK, PALE = "#1d2126", "#ffffff"
 _LINE_HEIGHT = 11.5
 """Points between the labels at the ends of lines."""
 
@@ -93,7 +94,7 @@ class WeightMassDisplay(_Display):
             self.lines_ += ax.plot(100 * share, color=colors[-1], linewidth=2, marker=".", markersize=5)
         ax.set(xlabel="round", ylabel="share of the weight (%)", ylim=(0, 100))
         _whole_numbers(ax)
-        _label_ends(ax, names, colors, [(len(self.mass) - 1, y) for y in 100 * self.mass[-1]])
+        label_ends(ax, names, colors, [(len(self.mass) - 1, y) for y in 100 * self.mass[-1]])
         return self
 
 
@@ -143,59 +144,7 @@ class DisagreementDisplay(_Display):
         ax.set(xlabel="round", ylabel="weight in disagreement (%)")
         ax.set_ylim(bottom=0)
         _whole_numbers(ax)
-        _label_ends(ax, names, colors, [(rounds[-1], y) for y in 100 * self.disagreement[-1]])
-        return self
-
-
-class ErrorCurveDisplay(_Display):
-    """Error by number of target rows, one line a method, bars of one standard error.
-
-    Parameters
-    ----------
-    sizes : sequence of int
-    errors : mapping of method to array of shape (n_sizes, n_splits)
-    unit : str
-        The label of the error's axis.
-
-    Attributes
-    ----------
-    ax_, figure_ : matplotlib's Axes and Figure
-    lines_ : list of matplotlib's Line2D
-    """
-
-    def __init__(self, *, sizes: Sequence[int], errors: Mapping[str, ArrayLike], unit: str = "error (%)") -> None:
-        self.sizes = np.asarray(sizes)
-        self.errors: dict[str, NDArray[np.float64]] = {name: np.asarray(each, float) for name, each in errors.items()}
-        self.unit = unit
-
-    def plot(self, ax: Any = None) -> Self:
-        """Draw on `ax`, or on a new figure."""
-        ax = self._axes(ax)
-        self.lines_ = []
-        colors = [PALETTE[k % len(PALETTE)] for k in range(len(self.errors))]
-        ends = []
-        for k, (errors, color) in enumerate(zip(self.errors.values(), colors, strict=True)):
-            mean, n_splits = errors.mean(axis=1), errors.shape[1]
-            bars = errors.std(axis=1, ddof=1) / np.sqrt(n_splits) if n_splits > 1 else None
-            # Bars of one size stand side by side.
-            x = self.sizes * 1.03 ** (k - (len(self.errors) - 1) / 2)
-            line = ax.errorbar(
-                x,
-                mean,
-                bars,
-                color=color,
-                marker=MARKERS[k % len(MARKERS)],
-                markersize=4.5,
-                linewidth=1.6,
-                elinewidth=1,
-            )
-            self.lines_.append(line.lines[0])
-            ends.append((x[-1], mean[-1]))
-        ax.set_xscale("log")
-        ax.set_xticks(self.sizes, [str(size) for size in self.sizes])
-        ax.set_xticks([], minor=True)
-        ax.set(xlabel="target rows that train (log scale)", ylabel=self.unit)
-        _label_ends(ax, list(self.errors), colors, ends)
+        label_ends(ax, names, colors, [(rounds[-1], y) for y in 100 * self.disagreement[-1]])
         return self
 
 
@@ -229,7 +178,7 @@ class EpochDisplay(_Display):
         ax.set(xlabel="epoch", ylabel=self.unit)
         ax.set_ylim(bottom=0)
         _whole_numbers(ax)
-        _label_ends(ax, list(self.curves), colors, [(len(curve), curve[-1]) for curve in self.curves.values()])
+        label_ends(ax, list(self.curves), colors, [(len(curve), curve[-1]) for curve in self.curves.values()])
         return self
 
 
@@ -239,13 +188,14 @@ def _whole_numbers(ax: Any) -> None:
     ax.xaxis.set_major_locator(MaxNLocator(nbins=6, steps=[1, 2, 5, 10], integer=True))
 
 
-def _label_ends(ax: Any, names: Sequence[str], colors: Sequence[str], ends: Sequence[tuple[float, float]]) -> None:
+def label_ends(ax: Any, names: Sequence[str], colors: Sequence[str], ends: Sequence[tuple[float, float]]) -> None:
     """Write each line's name to the right of its end, apart from the others."""
     ax.autoscale_view()
     height = ax.get_position().height * ax.figure.get_figheight() * 72
     low, high = ax.get_ylim()
     wanted = [(y - low) / (high - low) for _, y in ends]
-    for name, color, end, y in zip(names, colors, ends, _spread(wanted, _LINE_HEIGHT / height), strict=True):
+    places = _spread(wanted, _LINE_HEIGHT / height, within=(0, 1))
+    for name, color, end, y in zip(names, colors, ends, places, strict=True):
         ax.annotate(
             name,
             xy=end,
@@ -254,19 +204,31 @@ def _label_ends(ax: Any, names: Sequence[str], colors: Sequence[str], ends: Sequ
             color=color,
             va="center",
             annotation_clip=False,
-            arrowprops={"arrowstyle": "-", "color": color, "linewidth": 0.6, "shrinkA": 1, "shrinkB": 4},
+            # From the middle of the name's left edge: other ways lead through other names.
+            arrowprops={
+                "arrowstyle": "-",
+                "color": color,
+                "linewidth": 0.6,
+                "shrinkA": 1,
+                "shrinkB": 4,
+                "relpos": (0, 0.5),
+            },
         )
 
 
-def _spread(wanted: Sequence[float], gap: float) -> NDArray[np.float64]:
-    """Move places apart until they are `gap` from each other, each as little as may be.
+def _spread(
+    wanted: Sequence[float], gap: float, within: tuple[float, float] = (-np.inf, np.inf)
+) -> NDArray[np.float64]:
+    """Move places apart until they are `gap` from each other, each as little as may be, and inside if there is room.
 
-    Least squares under an order: the means of runs that overlap, as in isotonic regression.
+    Least squares under an order: the means of runs that overlap, as in isotonic regression, clipped to the bounds.
 
     Examples
     --------
     >>> _spread([0.5, 0.5, 0.0], 0.2).round(2).tolist()
     [0.4, 0.6, 0.0]
+    >>> _spread([0.9, 0.9], 0.4, within=(0, 1)).round(2).tolist()
+    [0.6, 1.0]
     """
     order = np.argsort(wanted, kind="stable")
     steps = gap * np.arange(len(wanted))
@@ -278,5 +240,15 @@ def _spread(wanted: Sequence[float], gap: float) -> NDArray[np.float64]:
             mean, count = (before * n_before + mean * count) / (n_before + count), n_before + count
         runs.append((mean, count))
     places = np.empty(len(wanted))
-    places[order] = np.repeat([mean for mean, _ in runs], [count for _, count in runs]) + steps
+    low, high = within
+    means = np.clip([mean for mean, _ in runs], low, max(low, high - gap * (len(wanted) - 1)))
+    places[order] = np.repeat(means, [count for _, count in runs]) + steps
     return places
+
+
+def fitted_attribute(estimator: Any, name: str, remedy: str) -> Any:
+    """Return what a fitted estimator found, or say that it has no such thing."""
+    check_is_fitted(estimator)
+    if not hasattr(estimator, name):
+        raise ValueError(f"{type(estimator).__name__} has no {name}: {remedy}")
+    return getattr(estimator, name)

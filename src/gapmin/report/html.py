@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import os
 import re
 from collections.abc import Callable, Sequence
@@ -10,6 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from .drawing import draw_svg
 from .table import Table
 
 if TYPE_CHECKING:
@@ -17,6 +17,9 @@ if TYPE_CHECKING:
 
 FIGURE_SIZE = (5.2, 3.4)
 """Inches: half the width of a wide page."""
+
+_FEW_SECTIONS = 4
+"""A page with more has a table of contents."""
 
 
 @dataclass(frozen=True)
@@ -42,7 +45,7 @@ class Figure:
 
 @dataclass(frozen=True)
 class Section:
-    """A heading with text, tables and figures under it, in that order.
+    """A heading with text, tables, figures and notes under it, in that order.
 
     Attributes
     ----------
@@ -53,6 +56,8 @@ class Section:
         A list below the text.
     tables : sequence of Table
     figures : sequence of Figure
+    notes : sequence of str
+        Small, below all else: how it was run.
     """
 
     heading: str
@@ -60,6 +65,7 @@ class Section:
     points: Sequence[str] = ()
     tables: Sequence[Table] = ()
     figures: Sequence[Figure] = ()
+    notes: Sequence[str] = ()
 
 
 @dataclass(frozen=True)
@@ -103,7 +109,29 @@ def render_html(report: Report) -> str:
         lstrip_blocks=True,
     )
     environment.globals["svg"] = lambda figure: inline_svg(figure, f"fig{next(numbers)}")
-    return environment.get_template("report.html").render(report=report)
+    anchors = _anchors([section.heading for section in report.sections])
+    return environment.get_template("report.html").render(
+        report=report, anchors=anchors, has_contents=len(anchors) > _FEW_SECTIONS
+    )
+
+
+def _anchors(headings: Sequence[str]) -> list[str]:
+    """Return an id for each heading, made of its words.
+
+    Examples
+    --------
+    >>> _anchors(["Table 2: errors", "Über all", "Table 2, errors"])
+    ['section-table-2-errors', 'section-über-all', 'section-table-2-errors-2']
+    """
+    anchors: list[str] = []
+    for heading in headings:
+        anchor = base = "-".join(["section", *re.findall(r"\w+", heading.lower())])
+        again = 1
+        while anchor in anchors:
+            again += 1
+            anchor = f"{base}-{again}"
+        anchors.append(anchor)
+    return anchors
 
 
 def write_html(report: Report, path: str | os.PathLike[str]) -> Path:
@@ -123,12 +151,12 @@ def write_html(report: Report, path: str | os.PathLike[str]) -> Path:
     return write_atomically(render_html(report), path)
 
 
-def write_atomically(text: str, path: str | os.PathLike[str]) -> Path:
-    """Write a text file beside its place and move it there, so that no reader ever meets half of it."""
+def write_atomically(content: str | bytes, path: str | os.PathLike[str]) -> Path:
+    """Write a file beside its place and move it there, so that no reader ever meets half of it."""
     place = Path(os.path.realpath(path))
     draft = place.with_name(f".{place.name}.{os.getpid()}.part")
     try:
-        draft.write_text(text, encoding="utf-8")
+        draft.write_bytes(content.encode() if isinstance(content, str) else content)
         os.replace(draft, place)
     finally:
         draft.unlink(missing_ok=True)
@@ -144,24 +172,7 @@ def inline_svg(figure: Figure, name: str) -> Markup:
     name : str
         Put before every id, for ids must differ between the figures of one page.
     """
-    try:
-        import matplotlib
-        from matplotlib.backends.backend_svg import FigureCanvasSVG
-        from matplotlib.figure import Figure as Canvas
-    except ImportError as error:
-        raise ImportError('figures are drawn with matplotlib: pip install "gapmin[report]"') from error
-    from markupsafe import Markup, escape
+    from markupsafe import Markup
 
-    # Text stays text, to be read aloud, searched and copied; the salt makes two drawings the same to the byte.
-    with matplotlib.rc_context({"svg.fonttype": "none", "svg.hashsalt": "gapmin", "font.size": 10}):
-        canvas = Canvas(figsize=figure.size, layout="constrained")
-        FigureCanvasSVG(canvas)
-        figure.draw(canvas.subplots())
-        buffer = io.StringIO()
-        canvas.savefig(buffer, format="svg", transparent=True, bbox_inches="tight", pad_inches=0.04)
-    svg = buffer.getvalue()
-    svg = svg[svg.index("<svg") :]
-    svg = re.sub(r"<metadata>.*?</metadata>", "", svg, flags=re.DOTALL)
-    svg = re.sub(r'(\bid="|url\(#|href="#)', rf"\g<1>{name}-", svg)
-    label = str(escape(figure.title))
-    return Markup(svg.replace("<svg ", f'<svg role="img" aria-label="{label}" ', 1).strip())
+    svg = draw_svg(figure, transparent=True)
+    return Markup(re.sub(r'(\bid="|url\(#|href="#)', rf"\g<1>{name}-", svg).strip())

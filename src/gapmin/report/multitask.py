@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .displays import EpochDisplay
-from .gap_displays import RelationDisplay
+from .heat_maps import RelationDisplay
 from .html import Figure, Section
 from .results import Cell, Results
 from .table import Entry, Table, error_caption, format_number, joined, listed

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.stats import spearmanr
 
-from .gap_displays import WIDTH, GapDisplay, bars_height
+from .bar_displays import WIDTH, bars_height
+from .gap_displays import GapDisplay
 from .html import Figure, Section
 from .results import Results
 from .table import Entry, Table, format_number, listed, shown_name

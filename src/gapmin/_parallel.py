@@ -1,0 +1,41 @@
+"""Processes side by side: one thread each, ended by the parent alone, and never outliving it."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from threadpoolctl import threadpool_limits
+
+
+def start_worker() -> None:
+    """Prepare a worker process: Ctrl-C is answered by the parent alone, and the worker ends when the parent does."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    parent = os.getppid()
+
+    def follow() -> None:
+        while os.getppid() == parent:
+            time.sleep(1)
+        os._exit(1)
+
+    threading.Thread(target=follow, daemon=True).start()
+
+
+@contextmanager
+def one_thread() -> Iterator[None]:
+    """Let the BLAS, OpenMP and, where it is in use, PyTorch work on one thread, and give back those they had."""
+    torch = sys.modules.get("torch")
+    before = torch.get_num_threads() if torch else 0
+    if torch:
+        torch.set_num_threads(1)
+    try:
+        with threadpool_limits(1):
+            yield
+    finally:
+        if torch:
+            torch.set_num_threads(before)

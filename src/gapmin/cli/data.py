@@ -1,0 +1,152 @@
+"""``gapmin data``: which published data sets are here, where they are, and getting those that are not."""
+
+# No `from __future__ import annotations` here: typer reads the annotations of commands defined in a function.
+import json
+import os
+from typing import TYPE_CHECKING, Annotated, Any
+
+from gapmin.cli._common import refuse, require
+
+if TYPE_CHECKING:
+    import typer
+
+    from gapmin.datasets.catalogue import DataSet
+
+_AS_JSON = "Print JSON for other programs."
+
+
+def add_to(app: "typer.Typer") -> None:
+    """Add the commands."""
+    import typer
+
+    data = typer.Typer(help="Published data sets: which are here, where, and how to get the others.")
+    app.add_typer(data, name="data")
+
+    @data.callback(invoke_without_command=True)
+    def root(context: typer.Context) -> None:
+        if context.invoked_subcommand is None:
+            typer.echo(context.get_help())
+
+    @data.command("list", epilog="Example: gapmin data list")
+    def list_(as_json: Annotated[bool, typer.Option("--json", help=_AS_JSON)] = False) -> None:
+        """Show each data set, what it is for, its size, and whether it is here."""
+        _list(as_json)
+
+    @data.command(epilog="Example: gapmin data where pacs")
+    def where(
+        name: Annotated[str | None, typer.Argument(help="A data set. [default: all]")] = None,
+        as_json: Annotated[bool, typer.Option("--json", help=_AS_JSON)] = False,
+    ) -> None:
+        """Show the folders that are searched, and where each file was found."""
+        _where(_chosen("data where", ["all"] if name is None else [name]), as_json)
+
+    @data.command(epilog="Example: gapmin data fetch newsgroups svhn")
+    def fetch(names: Annotated[list[str], typer.Argument(help="Data sets, or all.")]) -> None:
+        """Download what is missing, and say how to get what cannot be downloaded."""
+        require("pooch", extra="data")
+        _fetch(_chosen("data fetch", names))
+
+
+def _chosen(command: str, names: list[str]) -> "list[DataSet]":
+    from gapmin.datasets.catalogue import DATA_SETS
+
+    unknown = [name for name in names if name not in (*DATA_SETS, "all")]
+    if unknown:
+        refuse(command, f"there is no data set {unknown[0]!r}: use all or some of {', '.join(DATA_SETS)}")
+    return [each for name, each in DATA_SETS.items() if name in names or "all" in names]
+
+
+def _list(as_json: bool) -> None:
+    import rich.box
+    import typer
+    from rich.console import Console
+    from rich.table import Table
+
+    from gapmin.datasets.catalogue import DATA_SETS
+
+    if as_json:
+        typer.echo(json.dumps([_as_dict(each) for each in DATA_SETS.values()], indent=2))
+        return
+    table = Table(box=rich.box.SIMPLE_HEAD, show_edge=False, pad_edge=False, header_style="")
+    for column in ("name", "what", "for", "size", "here"):
+        table.add_column(
+            column, justify="right" if column == "size" else "left", no_wrap=column in ("name", "size", "here")
+        )
+    for each in DATA_SETS.values():
+        table.add_row(each.name, each.title, each.used_for, _size(each.n_bytes), _state(each))
+    console = Console(highlight=False)
+    console.print(table)
+    console.print("\nMore: gapmin data where NAME, gapmin data fetch NAME", markup=False)
+
+
+def _where(chosen: "list[DataSet]", as_json: bool) -> None:
+    import typer
+
+    from gapmin.datasets._files import FOLDER, cache_folder, search_folders
+
+    if as_json:
+        folders = [str(folder) for folder in search_folders()]
+        typer.echo(json.dumps({"folders": folders, "data_sets": [_as_dict(each) for each in chosen]}, indent=2))
+        return
+    typer.echo("Searched in this order:")
+    typer.echo(f"  {os.environ.get(FOLDER) or 'not set'} (${FOLDER})")
+    typer.echo(f"  {cache_folder()} (the user's cache)")
+    for each in chosen:
+        typer.echo(f"\n{each.name}: {each.title}")
+        for file in each.files:
+            typer.echo(f"  {file.path}: {file.locate() or ('missing, optional' if file.optional else 'missing')}")
+
+
+def _fetch(chosen: "list[DataSet]") -> None:
+    import typer
+
+    from gapmin.datasets.catalogue import fetch
+
+    failed = []
+    for each in chosen:
+        n_missing = len(each.missing())
+        try:
+            fetch(each.name, progress=True)
+        except (FileNotFoundError, ValueError) as error:
+            failed.append(each.name)
+            typer.echo(f"{error}\n", err=True)
+        else:
+            typer.echo(f"{each.name}: {f'{n_missing} files downloaded' if n_missing else 'here already'}")
+    if failed:
+        refuse("data fetch", f"{', '.join(failed)} could not be had: see above")
+
+
+def _as_dict(each: "DataSet") -> dict[str, Any]:
+    files = [
+        {
+            "path": file.path,
+            "n_bytes": file.n_bytes,
+            "sha256": file.sha256,
+            "url": file.url,
+            "origin": file.origin,
+            "optional": file.optional,
+            "found": None if (found := file.locate()) is None else str(found),
+        }
+        for file in each.files
+    ]
+    return {
+        "name": each.name,
+        "title": each.title,
+        "used_for": each.used_for,
+        "licence": each.licence,
+        "n_bytes": each.n_bytes,
+        "here": not each.missing(),
+        "files": files,
+    }
+
+
+def _state(each: "DataSet") -> str:
+    n_files = sum(not file.optional for file in each.files)
+    n_here = n_files - len(each.missing())
+    return {n_files: "yes", 0: "no"}.get(n_here, f"{n_here} of {n_files} files")
+
+
+def _size(n_bytes: int | None) -> str:
+    if n_bytes is None:
+        return "?"
+    return f"{n_bytes / 1e6:.0f} MB" if n_bytes >= 1e6 else f"{n_bytes / 1e3:.0f} kB"

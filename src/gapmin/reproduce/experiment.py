@@ -1,0 +1,159 @@
+"""An experiment: which cells a table or figure of the paper is made of, and how it is shown."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .cells import Cell, Measured, Value, cell
+from .store import Store
+
+if TYPE_CHECKING:
+    from gapmin.report.html import Section
+
+
+@dataclass(frozen=True)
+class Plan:
+    """How much of an experiment to run.
+
+    Attributes
+    ----------
+    splits : int
+        Random splits of each problem; of a network, draws of rows and first weights.
+    seed : int
+    quick : bool
+        Fewer settings too, where an experiment sweeps over many.
+    epochs : int
+        Of networks.
+    """
+
+    splits: int
+    seed: int = 0
+    quick: bool = False
+    epochs: int = 120
+
+    def cells(self, kind: str, problem: str, method: str, /, **setting: Value) -> list[Cell]:
+        """Return a cell for each split."""
+        return [cell(kind, problem, method, split, self.seed, **setting) for split in range(self.splits)]
+
+
+@dataclass(frozen=True)
+class Series:
+    """The errors of a method on a problem, split by split.
+
+    Attributes
+    ----------
+    errors : ndarray of shape (n_splits,)
+        NaN where a cell failed or was not run.
+    n_train, n_test : float
+        Rows that trained and that tested in a split.
+    """
+
+    errors: NDArray[np.float64]
+    n_train: float
+    n_test: float
+
+    @property
+    def mean(self) -> float:
+        """Mean over the splits there are; NaN where there are none."""
+        there = self.errors[~np.isnan(self.errors)]
+        return float(there.mean()) if there.size else float("nan")
+
+    @property
+    def standard_error(self) -> float:
+        """Of the mean; NaN with fewer than two splits."""
+        there = self.errors[~np.isnan(self.errors)]
+        return float(there.std(ddof=1) / np.sqrt(there.size)) if there.size > 1 else float("nan")
+
+
+def average(series: Sequence[Series]) -> Series:
+    """Return the mean over several problems, split by split."""
+    return Series(
+        np.mean([each.errors for each in series], axis=0),
+        float(np.mean([each.n_train for each in series])),
+        float(np.mean([each.n_test for each in series])),
+    )
+
+
+class Found:
+    """What a plan found: outcomes by what was asked for.
+
+    Parameters
+    ----------
+    store : Store
+    plan : Plan
+    """
+
+    def __init__(self, store: Store, plan: Plan) -> None:
+        self.store = store
+        self.plan = plan
+
+    def measured(self, kind: str, problem: str, method: str, /, **setting: Value) -> list[Measured | None]:
+        """Return what each split found; None where it failed or was not run."""
+        outcomes = (self.store.get(each) for each in self.plan.cells(kind, problem, method, **setting))
+        return [None if outcome is None else outcome.measured for outcome in outcomes]
+
+    def series(self, kind: str, problem: str, method: str, /, **setting: Value) -> Series:
+        """Return the errors of a method on a problem."""
+        return _series(self.measured(kind, problem, method, **setting), lambda measured: measured.error)
+
+    def part(self, name: str, kind: str, problem: str, method: str, /, **setting: Value) -> Series:
+        """Return the errors on one of the parts that the error of a problem is the mean of."""
+        return _series(self.measured(kind, problem, method, **setting), lambda measured: measured.parts[name])
+
+
+def _series(found: Sequence[Measured | None], error: Callable[[Measured], float]) -> Series:
+    there = [measured for measured in found if measured is not None]
+    return Series(
+        np.array([np.nan if measured is None else error(measured) for measured in found]),
+        float(np.mean([measured.n_train for measured in there])) if there else 0.0,
+        float(np.mean([measured.n_test for measured in there])) if there else 0.0,
+    )
+
+
+@dataclass(frozen=True)
+class Experiment:
+    """A table or figure of the paper.
+
+    Attributes
+    ----------
+    name : str
+        As typed on the command line: "table2".
+    title : str
+    cells : callable
+        From a plan to the cells to run.
+    show : callable
+        From what a plan found to a section of the report.
+    splits, quick_splits : int
+        How many, where the user does not say.
+    needs : tuple of str
+        Names of data sets in the catalogue.
+    networks : bool
+        Whether PyTorch is needed.
+    epochs, quick_epochs : int
+        Of networks, where the user does not say.
+    """
+
+    name: str
+    title: str
+    cells: Callable[[Plan], list[Cell]]
+    show: Callable[[Found], Section]
+    splits: int
+    quick_splits: int
+    needs: tuple[str, ...] = ()
+    networks: bool = False
+    epochs: int = 120
+    quick_epochs: int = 3
+
+    def plan(self, *, splits: int | None = None, seed: int = 0, quick: bool = False, epochs: int | None = None) -> Plan:
+        """Return how much to run."""
+        return Plan(
+            splits or (self.quick_splits if quick else self.splits),
+            seed,
+            quick,
+            epochs or (self.quick_epochs if quick else self.epochs),
+        )

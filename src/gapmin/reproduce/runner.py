@@ -1,0 +1,154 @@
+"""Run the cells that are missing, side by side on this machine or on a Dask cluster, and keep each as it comes."""
+
+from __future__ import annotations
+
+import threading
+import time
+import traceback
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Sequence
+
+from gapmin._parallel import one_thread, start_worker
+from gapmin._version import __version__
+
+from .cells import Cell, Measured, Outcome
+from .measures import measure
+from .store import Store
+
+Completed = Callable[[Sequence[Cell]], Iterator[Outcome]]
+"""Runs cells and hands out their outcomes as they come, in any order."""
+
+MAX_RESTARTS = 3
+_one_at_a_time = threading.Lock()
+"""Within a process: PyTorch's random numbers and its number of threads belong to the process, not to a thread."""
+
+
+class WorkersLostError(RuntimeError):
+    """Worker processes were killed again and again."""
+
+
+def run_cell(cell: Cell, measure: Callable[[Cell], Measured] = measure) -> Outcome:
+    """Run one cell, on one thread wherever it runs; an error is part of the outcome."""
+    start = time.perf_counter()
+    measured, failure = None, ""
+    with _one_at_a_time, one_thread():
+        try:
+            measured = measure(cell)
+        except Exception as error:  # whatever it is, the other cells go on
+            where = traceback.extract_tb(error.__traceback__)[-1]
+            failure = f"{type(error).__name__}: {error} ({where.name}, line {where.lineno})"
+    return Outcome(cell, measured, failure, time.perf_counter() - start, __version__)
+
+
+def missing(cells: Iterable[Cell], store: Store, *, retry_failed: bool = False) -> list[Cell]:
+    """Return the cells still to be run, each once."""
+
+    def is_done(cell: Cell) -> bool:
+        outcome = store.get(cell)
+        return outcome is not None and not (retry_failed and outcome.failure)
+
+    return [cell for cell in dict.fromkeys(cells) if not is_done(cell)]
+
+
+def run_grid(
+    cells: Sequence[Cell],
+    store: Store,
+    completed: Completed,
+    *,
+    on_progress: Callable[[float, int], object] = lambda share, n_cells: None,
+) -> None:
+    """Run cells and keep the outcome of each in the open store as soon as it is there.
+
+    Parameters
+    ----------
+    cells : sequence of Cell
+        As `missing` returns them.
+    store : Store
+        Open.
+    completed : callable
+        `on_this_machine(n_jobs)` or `on_dask(address)`.
+    on_progress : callable
+        Told after each cell which share of the work is done, and how many cells there are.
+    """
+    # Split by split, so that each kind of cell is met early and what is left looks like what is done.
+    in_turn = sorted(cells, key=lambda cell: cell.split)
+    left = _TimeLeft(in_turn)
+    for outcome in completed(in_turn):
+        store.add(outcome)
+        on_progress(left.after(outcome), len(in_turn))
+
+
+class _TimeLeft:
+    """The share of the work that is done, a cell taking as long as others of its series took so far."""
+
+    def __init__(self, cells: Sequence[Cell]) -> None:
+        self.counts: dict[tuple[str, ...], int] = defaultdict(int)
+        for cell in cells:
+            self.counts[cell.series] += 1
+        self.seconds: dict[tuple[str, ...], list[float]] = defaultdict(list)
+        self.share = 0.0
+
+    def after(self, outcome: Outcome) -> float:
+        self.counts[outcome.cell.series] -= 1
+        self.seconds[outcome.cell.series].append(outcome.seconds)
+        means = {series: sum(each) / len(each) for series, each in self.seconds.items()}
+        typical = sum(means.values()) / len(means)
+        done = sum(map(sum, self.seconds.values()))
+        left = sum(count * means.get(series, typical) for series, count in self.counts.items())
+        self.share = max(self.share, done / (done + left) if done + left else 1.0)
+        return self.share
+
+
+def on_this_machine(n_jobs: int = -1) -> Completed:
+    """Run cells in processes of this machine, started anew where some of them are killed."""
+
+    def completed(cells: Sequence[Cell]) -> Iterator[Outcome]:
+        from joblib import Parallel, delayed
+        from joblib.externals.loky.process_executor import BrokenProcessPool
+
+        left = {cell.key: cell for cell in cells}
+        for _ in range(1 + MAX_RESTARTS):
+            parallel = Parallel(
+                n_jobs=n_jobs,
+                return_as="generator_unordered",
+                batch_size=1,
+                pre_dispatch="2*n_jobs",
+                initializer=start_worker,
+            )
+            try:
+                for outcome in parallel(delayed(run_cell)(cell) for cell in list(left.values())):
+                    del left[outcome.cell.key]
+                    yield outcome
+                return
+            except BrokenProcessPool:  # joblib's TerminatedWorkerError is one
+                continue
+        raise WorkersLostError(
+            f"worker processes were killed {1 + MAX_RESTARTS} times, as a machine out of memory does: what is done "
+            "is kept; run the same command again, with fewer --jobs"
+        )
+
+    return completed
+
+
+def on_dask(address: str, timeout: float = 10.0) -> Completed:
+    """Run cells on the workers of a Dask cluster, which need gapmin and the data where they are."""
+    try:
+        from dask.distributed import Client, as_completed
+    except ImportError as error:
+        raise ImportError('a cluster is reached with Dask: run pip install "gapmin[dask]"') from error
+    client = Client(address, timeout=timeout, set_as_default=False)
+
+    def completed(cells: Sequence[Cell]) -> Iterator[Outcome]:
+        with client:
+            cell_of = {client.submit(run_cell, cell, pure=False): cell for cell in cells}
+            for future in as_completed(list(cell_of)):
+                cell = cell_of.pop(future)
+                error = future.exception()
+                # `run_cell` raises nothing: this is a worker that died with the cell more often than Dask allows.
+                yield (
+                    future.result()
+                    if error is None
+                    else Outcome(cell, None, f"{type(error).__name__}: {error}", 0.0, __version__)
+                )
+
+    return completed

@@ -1,0 +1,239 @@
+"""Tables of errors beside the paper's, and one paired test everywhere."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from gapmin._statistics import TTest, corrected_t_test, holm
+from gapmin.report.table import Entry, RowGroup, Table, shown_name
+
+from .experiment import Series, average
+from .printed import Printed, printed
+
+AVERAGE = "avg."
+LEVEL = 0.05
+WORSE, BETTER = "▲", "▼"
+HOLDS, FAILS = "Holds", "Does not hold"
+
+
+@dataclass(frozen=True)
+class Block:
+    """Rows that are averaged together: a part of a table.
+
+    Attributes
+    ----------
+    heading : str
+        As the paper names the part; empty where the table has one part only.
+    rows : mapping of row to mapping of method to Series
+    """
+
+    heading: str
+    rows: Mapping[str, Mapping[str, Series]]
+
+    def average(self, method: str) -> Series:
+        """Return the mean over the rows, split by split."""
+        return average([row[method] for row in self.rows.values()])
+
+    def means(self, row: str) -> dict[str, float]:
+        """Return the mean error of each method; the row may be `AVERAGE`."""
+        methods = next(iter(self.rows.values()))
+        return {each: (self.average(each) if row == AVERAGE else self.rows[row][each]).mean for each in methods}
+
+    def lowest(self, row: str, among: Sequence[str]) -> str:
+        """Return the method with the lowest mean error."""
+        means = self.means(row)
+        return min(among, key=lambda method: means[method])
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """The method of the paper against others on a block.
+
+    Attributes
+    ----------
+    block : Block
+    ours : str
+    others : sequence of str
+    """
+
+    block: Block
+    ours: str
+    others: Sequence[str]
+
+    def by_row(self) -> dict[tuple[str, str], str]:
+        """Mark, by row and method, who differs from ours, after Holm's correction over the whole block."""
+        pairs = [(row, other) for row in self.block.rows for other in self.others]
+        tests = [difference(self.block.rows[row][self.ours], self.block.rows[row][other]) for row, other in pairs]
+        adjusted = holm([test.p_value for test in tests])
+        return {
+            pair: (WORSE if test.mean < 0 else BETTER)
+            for pair, test, p in zip(pairs, tests, adjusted, strict=True)
+            if p < LEVEL
+        }
+
+    def on_average(self) -> list[tuple[str, TTest, float]]:
+        """Test the difference of the averages: each other method, the test, and p after Holm's correction."""
+        tests = [difference(self.block.average(self.ours), self.block.average(other)) for other in self.others]
+        adjusted = holm([test.p_value for test in tests])
+        return list(zip(self.others, tests, map(float, adjusted), strict=True))
+
+    def lower_on(self, other: str) -> int:
+        """On how many rows our mean error is the lower."""
+        return sum(row[self.ours].mean < row[other].mean for row in self.block.rows.values())
+
+
+def difference(ours: Series, theirs: Series) -> TTest:
+    """Test ours less theirs over the splits that both have."""
+    differences = ours.errors - theirs.errors
+    differences = differences[~np.isnan(differences)]
+    if not differences.size:
+        return TTest(np.nan, np.nan, np.nan, np.nan, 0)
+    return corrected_t_test(differences, max(ours.n_train, 1), ours.n_test)
+
+
+def error_table(
+    caption: str,
+    table: str,
+    blocks: Sequence[Block],
+    methods: Sequence[str],
+    ours: str,
+    *,
+    notes: Sequence[str] = (),
+    names: Mapping[str, str] | None = None,
+) -> Table:
+    """Lay out mean and standard error by row and method, the paper's beside ours, the lowest of a row in bold.
+
+    Parameters
+    ----------
+    caption : str
+    table : str
+        The paper's, for its numbers.
+    blocks : sequence of Block
+    methods : sequence of str
+    ours : str
+        The method that the others are tested against.
+    notes : sequence of str
+        Below the table.
+    names : mapping of str to str
+        What a row is called in print, where that differs.
+    """
+    others = [method for method in methods if method != ours]
+
+    def group(block: Block) -> RowGroup:
+        marks = Comparison(block, ours, others).by_row()
+
+        def row(name: str, series: Mapping[str, Series]) -> list[Entry]:
+            best = block.lowest(name, methods)
+            in_print = (names or {}).get(name, name)
+            return [
+                Entry(shown_name(name)),
+                *(
+                    _entry(
+                        series[method],
+                        marks.get((name, method), ""),
+                        method == best,
+                        printed(table, block.heading, in_print, method),
+                    )
+                    for method in methods
+                ),
+            ]
+
+        return RowGroup(
+            block.heading,
+            [row(name, series) for name, series in block.rows.items()],
+            [row(AVERAGE, {method: block.average(method) for method in methods})],
+        )
+
+    n_splits = next(iter(next(iter(blocks[0].rows.values())).values())).errors.size
+    several = [
+        f"{WORSE} higher, {BETTER} lower than {ours}: corrected resampled t-test over the splits, p below {LEVEL} "
+        "after Holm's correction over the rows and columns of the part."
+    ]
+    return Table(
+        f"{caption}: mean{' ± standard error' * (n_splits > 1)} over {n_splits} split{'s' * (n_splits > 1)}, "
+        "lowest in bold",
+        ["", *methods],
+        groups=[group(block) for block in blocks],
+        notes=[*(several if n_splits > 1 else []), *notes],
+    )
+
+
+def _entry(series: Series, mark: str, best: bool, in_print: Printed | None) -> Entry:
+    there = int((~np.isnan(series.errors)).sum())
+    if not there:
+        return Entry("failed", printed=as_printed(in_print))
+    spread = "" if np.isnan(series.standard_error) else f"±{series.standard_error:.2f}"
+    lacking = "" if there == series.errors.size else f" ({there} of {series.errors.size})"
+    return Entry(f"{series.mean:.2f}", f"{spread}{mark}{lacking}", best, as_printed(in_print))
+
+
+def as_printed(number: Printed | None) -> str:
+    """Write a number of the paper with its standard error."""
+    if number is None:
+        return ""
+    return number.text + ("" if number.error is None else f" ±{number.error:g}")
+
+
+def duel_table(caption: str, comparisons: Sequence[Comparison]) -> Table:
+    """Lay out the differences between averages with intervals and p-values."""
+    header = ["", "difference", "95% interval", "p", "p, Holm", "lower on"]
+    groups = []
+    for comparison in comparisons:
+        rows = []
+        for other, test, adjusted in comparison.on_average():
+            low, high = test.interval(0.95)
+            rows.append(
+                [
+                    Entry(f"less {other}"),
+                    Entry(f"{test.mean:+.2f}"),
+                    Entry("" if np.isnan(low) else f"{low:+.2f} to {high:+.2f}"),
+                    Entry(_p(test.p_value)),
+                    Entry(_p(adjusted), best=adjusted < LEVEL),
+                    Entry(f"{comparison.lower_on(other)} of {len(comparison.block.rows)}"),
+                ]
+            )
+        groups.append(RowGroup(comparison.block.heading, rows))
+    first = comparisons[0].block.average(comparisons[0].ours)
+    ratio = first.n_test / max(first.n_train, 1)
+    notes = [
+        "Corrected resampled t-test (Nadeau & Bengio 2003) on the average of the rows, split by split; Holm's "
+        "correction over the lines of a part; below 0.05 in bold. “Lower on” counts rows by their means.",
+    ]
+    if ratio > 1:
+        notes.append(
+            f"With {ratio:.1f} test rows for each that trains, the correction allows for splits that are almost the "
+            "same data: it takes a difference several times the standard errors shown to pass it."
+        )
+    return Table(caption, header, groups=groups, notes=notes)
+
+
+def _p(value: float) -> str:
+    if np.isnan(value):
+        return ""
+    return "<0.001" if value < 0.001 else f"{value:.3f}"
+
+
+def verdict(holds: bool, said: str) -> str:
+    """Say whether a claim of the paper holds here; `counts` reads it back.
+
+    Examples
+    --------
+    >>> verdict(6.9 <= 7.26, "gapBoost averages 6.90, in print 7.26.")
+    'Holds: gapBoost averages 6.90, in print 7.26.'
+    """
+    return f"{HOLDS if holds else FAILS}: {said}"
+
+
+def counts(points: Iterable[str]) -> tuple[int, int]:
+    """Count the verdicts: how many claims hold, and how many do not.
+
+    Examples
+    --------
+    >>> counts([verdict(True, "a"), verdict(False, "b"), "a remark"])
+    (1, 1)
+    """
+    said = [point.split(":")[0] for point in points]
+    return said.count(HOLDS), said.count(FAILS)
