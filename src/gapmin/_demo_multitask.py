@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import importlib
 import time
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
+from gapmin._parallel import one_thread
 from gapmin.datasets import MultitaskProblem, load_digits_multitask
 from gapmin.report.multitask import GAPMTNN, UNIFORM, MultitaskComparison, MultitaskFit
 
@@ -104,7 +104,7 @@ def train(step: MultitaskStep) -> MultitaskFit:
     split = plan.problem.split(step.split, plan.train_size)
     network: Any = GapMTNNClassifier() if step.method == GAPMTNN else MultitaskClassifier("uniform")
     network.set_params(epochs=plan.epochs, lr=LR, batch_size=BATCH_SIZE, device="cpu", random_state=step.split)
-    with _one_thread():
+    with one_thread():
         start = time.perf_counter()
         network.fit(split.X, split.y, sample_task=split.sample_task)
         seconds = time.perf_counter() - start
@@ -122,19 +122,6 @@ def train(step: MultitaskStep) -> MultitaskFit:
         relations=relations,
         seconds=seconds,
     )
-
-
-@contextmanager
-def _one_thread() -> Iterator[None]:
-    """Let PyTorch use one thread, and give back those it had."""
-    import torch
-
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    try:
-        yield
-    finally:
-        torch.set_num_threads(before)
 
 
 __all__ = ["LEFT_OUT", "MultitaskPlan", "MultitaskStep", "multitask_plan", "train"]

@@ -9,14 +9,25 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Any
 
 from threadpoolctl import threadpool_limits
 
 
-def start_worker() -> None:
-    """Prepare a worker process: Ctrl-C is answered by the parent alone, and the worker ends when the parent does."""
+def worker_options() -> dict[str, Any]:
+    """Return what `joblib.Parallel` takes to prepare each worker process with `start_worker`."""
+    return {"initializer": start_worker, "initargs": (os.getpid(),)}
+
+
+def start_worker(parent: int) -> None:
+    """Prepare a worker process: Ctrl-C is answered by the parent alone, and the worker ends when the parent does.
+
+    Parameters
+    ----------
+    parent : int
+        The parent's process number. Asked for here it might be another's already: the parent may be gone by now.
+    """
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    parent = os.getppid()
 
     def follow() -> None:
         while os.getppid() == parent:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import signal
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -15,6 +14,7 @@ from sklearn.preprocessing import StandardScaler
 from threadpoolctl import threadpool_limits
 
 from gapmin._demo_multitask import MultitaskPlan, train
+from gapmin._parallel import worker_options
 from gapmin.boosting import (
     AdaBoostClassifier,
     AdaBoostRegressor,
@@ -189,7 +189,7 @@ def run_demo(
     found: dict[str, list[Any]] = {"gaps": [], "multitask": [], "cells": [], "curve": []}
     done, whole = 0.0, sum(task.effort for _, _, task in steps)
     # Ctrl-C reaches the workers too: this process answers it, and ends them.
-    parallel = Parallel(n_jobs=n_jobs, return_as="generator", batch_size=1, initializer=_ignore_interrupts)
+    parallel = Parallel(n_jobs=n_jobs, return_as="generator", batch_size=1, **worker_options())
     results = parallel(delayed(work)(task) for _, work, task in steps)
     for (part, _, task), result in zip(steps, results, strict=True):
         found[part].append(result)
@@ -210,10 +210,6 @@ def run_demo(
 
 def _methods(problem: TransferProblem) -> tuple[Method, ...]:
     return CLASSIFIERS if problem.task == "classification" else REGRESSORS
-
-
-def _ignore_interrupts() -> None:
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 
 def _run(task: _Task) -> tuple[Cell, Trace | None]:

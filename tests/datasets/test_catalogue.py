@@ -92,8 +92,9 @@ def test_one_message_tells_of_all_that_cannot_be_had(tiny, server, tmp_path):
     server.content.clear()
     with pytest.raises(FileNotFoundError) as raised:
         fetch("tiny")
+    cache = tmp_path / "cache"
     assert str(raised.value).splitlines() == [
-        f"tiny lacks files that are not in {tmp_path / 'cache'}; put them there, or in a folder that GAPMIN_DATA names:",
+        f"tiny lacks files that are not in {cache}; put them there, or in a folder that GAPMIN_DATA names:",
         f"  tiny/one: the first, and {server.url('/one')} cannot be downloaded (HTTPError: 404 Not Found)",
         f"  tiny/two: the second, and {server.url('/two')} cannot be downloaded (HTTPError: 404 Not Found)",
     ]

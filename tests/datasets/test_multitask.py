@@ -209,5 +209,5 @@ def test_small_shares_of_many_classes_need_not_hold_them_all():
     assert problem.split(0).y.size == 4
     assert problem.split(0).y_test.size == 36
     assert pickle.loads(pickle.dumps(problem)).split(1).X.tolist() == problem.split(1).X.tolist()
-    with pytest.raises(ValueError, match="is 0 of the 40 rows .* take at least 1 and leave at least one"):
+    with pytest.raises(ValueError, match=r"is 0 of the 40 rows .* take at least 1 and leave at least one"):
         problem.split(0, train_size=0)

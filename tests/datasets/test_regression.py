@@ -93,7 +93,10 @@ def test_diabetes_is_cut_where_the_rule_says():
     assert min(of_row[tuple(row)] for row in high.X_target) >= np.quantile(bunch.data[:, feature], 0.66)
 
 
-def write_concrete(path, table, header=",".join((*_CONCRETE, "strength"))):
+HEADER = ",".join((*_CONCRETE, "strength"))
+
+
+def write_concrete(path, table, header=HEADER):
     path.parent.mkdir(exist_ok=True)
     path.write_text("\n".join([header, *(",".join(map(str, row)) for row in table.tolist())]) + "\n")
 

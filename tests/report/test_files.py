@@ -140,9 +140,11 @@ def test_no_number_is_cut_off_in_a_narrow_terminal(width):
 
 
 def test_a_section_in_the_terminal_has_words_and_tables():
-    text = _printed(Section("Table [b]2[/b]", ["Words."], ["A point."], [_table()], [_curve()]))
+    text = _printed(Section("Table [b]2[/b]", ["Words."], ["A point."], [_table()], [_curve()], ["A note."]))
     assert text.splitlines()[:3] == ["Table [b]2[/b]", "Words.", "- A point."]
     assert "Office-Caltech" in text
+    assert text.splitlines()[-1] == "A note."
+    assert to_markdown(Section("Words", notes=["A note."])).endswith("\n\nA note.\n")
 
 
 def test_a_section_is_written_as_files_that_link_to_each_other(tmp_path):

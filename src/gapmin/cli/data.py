@@ -111,7 +111,8 @@ def _fetch(chosen: "list[DataSet]") -> None:
             failed.append(each.name)
             typer.echo(f"{error}\n", err=True)
         else:
-            typer.echo(f"{each.name}: {f'{n_missing} files downloaded' if n_missing else 'here already'}")
+            noun = "file" if n_missing == 1 else "files"
+            typer.echo(f"{each.name}: {f'{n_missing} {noun} downloaded' if n_missing else 'here already'}")
     if failed:
         refuse("data fetch", f"{', '.join(failed)} could not be had: see above")
 
@@ -143,7 +144,7 @@ def _as_dict(each: "DataSet") -> dict[str, Any]:
 def _state(each: "DataSet") -> str:
     n_files = sum(not file.optional for file in each.files)
     n_here = n_files - len(each.missing())
-    return {n_files: "yes", 0: "no"}.get(n_here, f"{n_here} of {n_files} files")
+    return {n_files: "yes", 0: "no"}.get(n_here, f"{n_here} of {n_files}")
 
 
 def _size(n_bytes: int | None) -> str:

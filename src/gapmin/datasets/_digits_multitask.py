@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any, Literal
@@ -98,9 +97,8 @@ def load_digits_multitask(collection: Literal["embedded", "published", "paper"] 
         return _embedded()
     if collection not in _COLLECTIONS:
         raise ValueError(f"collection is {collection!r}: use 'embedded', 'published' or 'paper'")
-    return _from_files(
-        collection, {task: [find_file(name) for name in _FILES[task]] for task in _COLLECTIONS[collection]}
-    )
+    files = ((task, tuple(find_file(name) for name in _FILES[task])) for task in _COLLECTIONS[collection])
+    return _from_files(collection, *files)
 
 
 @cache
@@ -122,8 +120,9 @@ def _embedded() -> MultitaskProblem:
     )
 
 
-def _from_files(collection: str, paths: Mapping[str, Sequence[Path]]) -> MultitaskProblem:
-    parts = {task: _read_task(task, *own) for task, own in paths.items()}
+@cache
+def _from_files(collection: str, *files: tuple[str, tuple[Path, ...]]) -> MultitaskProblem:
+    parts = {task: _read_task(task, *paths) for task, paths in files}
     first, second, third = (_TITLES[task] for task in parts)
     return MultitaskProblem(
         f"digits, {collection}",

@@ -61,7 +61,7 @@ def _section_parts(section: Section) -> list[Text | rich.table.Table | Group]:
     parts += [bullets] if section.points else []
     for table in section.tables:
         parts += [Text(), to_rich(table)]
-    return parts
+    return [*parts, *(Text(note, style="dim") for note in section.notes)]
 
 
 class _FittedTable:

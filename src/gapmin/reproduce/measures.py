@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from importlib import import_module
 
 from .cells import Cell, Measured
@@ -14,8 +15,8 @@ _MEASURES = {
 }
 
 
-def measure(cell: Cell) -> Measured:
-    """Measure a cell; PyTorch is imported only for cells that need it."""
-    module, function = _MEASURES[cell.kind].split(":")
-    found: Measured = getattr(import_module(module), function)(cell)
+def find_measure(kind: str) -> Callable[[Cell], Measured]:
+    """Return what measures cells of a kind; PyTorch is imported only for those that need it."""
+    module, function = _MEASURES[kind].split(":")
+    found: Callable[[Cell], Measured] = getattr(import_module(module), function)
     return found

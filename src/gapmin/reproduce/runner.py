@@ -8,11 +8,11 @@ import traceback
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
-from gapmin._parallel import one_thread, start_worker
+from gapmin._parallel import one_thread, worker_options
 from gapmin._version import __version__
 
-from .cells import Cell, Measured, Outcome
-from .measures import measure
+from .cells import Cell, Outcome
+from .measures import find_measure
 from .store import Store
 
 Completed = Callable[[Sequence[Cell]], Iterator[Outcome]]
@@ -27,16 +27,17 @@ class WorkersLostError(RuntimeError):
     """Worker processes were killed again and again."""
 
 
-def run_cell(cell: Cell, measure: Callable[[Cell], Measured] = measure) -> Outcome:
+def run_cell(cell: Cell) -> Outcome:
     """Run one cell, on one thread wherever it runs; an error is part of the outcome."""
     start = time.perf_counter()
     measured, failure = None, ""
-    with _one_at_a_time, one_thread():
-        try:
+    try:
+        measure = find_measure(cell.kind)  # first, for only what is imported by now is held to one thread
+        with _one_at_a_time, one_thread():
             measured = measure(cell)
-        except Exception as error:  # whatever it is, the other cells go on
-            where = traceback.extract_tb(error.__traceback__)[-1]
-            failure = f"{type(error).__name__}: {error} ({where.name}, line {where.lineno})"
+    except Exception as error:  # whatever it is, the other cells go on
+        where = traceback.extract_tb(error.__traceback__)[-1]
+        failure = f"{type(error).__name__}: {error} ({where.name}, line {where.lineno})"
     return Outcome(cell, measured, failure, time.perf_counter() - start, __version__)
 
 
@@ -113,7 +114,7 @@ def on_this_machine(n_jobs: int = -1) -> Completed:
                 return_as="generator_unordered",
                 batch_size=1,
                 pre_dispatch="2*n_jobs",
-                initializer=start_worker,
+                **worker_options(),
             )
             try:
                 for outcome in parallel(delayed(run_cell)(cell) for cell in list(left.values())):

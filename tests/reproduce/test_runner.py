@@ -1,0 +1,144 @@
+"""Cells are run once, side by side, and what one of them does is no concern of the others."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import psutil
+import pytest
+
+from gapmin.reproduce import runner
+from gapmin.reproduce.cells import Cell, Measured, Outcome, cell
+from gapmin.reproduce.runner import missing, on_this_machine, run_cell, run_grid
+from gapmin.reproduce.store import Store
+
+FRIEDMAN = [cell("transfer", "Friedman", "AdaBoost.R2_T", split, 0, resample=False) for split in range(3)]
+
+
+def broken(split: int = 0) -> Cell:
+    return cell("transfer", "no such problem", "gapBoost", split, 0, resample=False)
+
+
+def test_a_cell_that_raises_is_an_outcome_with_its_error():
+    outcome = run_cell(broken())
+    assert outcome.measured is None
+    assert outcome.failure.startswith("ValueError: there is no transfer problem 'no such problem'")
+
+
+def test_a_cell_gives_the_same_wherever_and_whenever_it_is_run(tmp_path):
+    alone = [run_cell(each).measured for each in FRIEDMAN]
+    with Store(tmp_path).open() as store:
+        run_grid(FRIEDMAN[::-1], store, on_this_machine(2))
+        found = [store.get(each) for each in FRIEDMAN]
+    assert [each.measured for each in found if each] == alone
+
+
+def test_finished_cells_are_not_run_again_and_failed_ones_only_when_asked(tmp_path):
+    cells = [*FRIEDMAN[:2], broken(), FRIEDMAN[0]]
+    with Store(tmp_path).open() as store:
+        assert missing(cells, store) == cells[:3]
+        run_grid(missing(cells, store), store, on_this_machine(1))
+        assert missing(cells, store) == []
+        assert missing(cells, store, retry_failed=True) == [broken()]
+
+
+def test_the_share_that_is_done_rises_to_one(tmp_path):
+    said: list[tuple[float, int]] = []
+    cells = [*FRIEDMAN, broken(), broken(1)]
+    with Store(tmp_path).open() as store:
+        run_grid(cells, store, on_this_machine(1), on_progress=lambda share, n: said.append((share, n)))
+    shares = [share for share, _ in said]
+    assert shares == sorted(shares)
+    assert shares[-1] == 1
+    assert {n for _, n in said} == {5}
+
+
+def test_one_thread_in_a_cell(monkeypatch):
+    from threadpoolctl import threadpool_info
+
+    def threads(_: Cell) -> Measured:
+        return Measured(max((each["num_threads"] for each in threadpool_info()), default=1))
+
+    monkeypatch.setattr(runner, "find_measure", lambda kind: threads)
+    found = run_cell(FRIEDMAN[0]).measured
+    assert found is not None
+    assert found.error == 1
+
+
+class _Killed:
+    """A measure that kills its own process, a number of times."""
+
+    def __init__(self, folder: Path, times: int) -> None:
+        self.folder = folder
+        self.times = times
+
+    def __call__(self, one: Cell) -> Outcome:
+        mark = self.folder / f"{one.split}.{len(list(self.folder.iterdir()))}"
+        if one.split == 1 and len(list(self.folder.glob("1.*"))) < self.times:
+            mark.touch()
+            os.kill(os.getpid(), signal.SIGKILL)
+        return run_cell(one)
+
+
+@pytest.mark.parametrize("times", [1, 2])
+def test_a_worker_that_is_killed_is_replaced_and_its_cell_run_again(tmp_path, monkeypatch, times):
+    marks = tmp_path / "marks"
+    marks.mkdir()
+    monkeypatch.setattr(runner, "run_cell", _Killed(marks, times))
+    with Store(tmp_path / "results").open() as store:
+        run_grid(FRIEDMAN, store, on_this_machine(2))
+        found = [store.get(each) for each in FRIEDMAN]
+    assert [each.measured for each in found if each] == [run_cell(each).measured for each in FRIEDMAN]
+
+
+def test_workers_that_are_killed_again_and_again_end_the_run_with_a_reason(tmp_path, monkeypatch):
+    marks = tmp_path / "marks"
+    marks.mkdir()
+    monkeypatch.setattr(runner, "run_cell", _Killed(marks, 99))
+    with (
+        Store(tmp_path / "results").open() as store,
+        pytest.raises(runner.WorkersLostError, match="fewer --jobs"),
+    ):
+        run_grid(FRIEDMAN, store, on_this_machine(2))
+
+
+def test_workers_end_when_their_parent_is_killed():
+    code = (
+        "import os, time\n"
+        "from joblib import Parallel, delayed\n"
+        "from gapmin._parallel import worker_options\n"
+        "print('go', flush=True)\n"
+        "Parallel(2, **worker_options())(delayed(time.sleep)(600) for _ in range(4))\n"
+    )
+    with subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE) as parent:
+        assert parent.stdout is not None
+        parent.stdout.readline()
+        workers = _wait_for(lambda: _descendants(parent.pid, at_least=2))
+        parent.kill()
+    _wait_for(lambda: not any(_is_alive(worker) for worker in workers))
+
+
+def _descendants(pid: int, at_least: int) -> list[psutil.Process]:
+    found = [each for each in psutil.Process(pid).children(recursive=True) if "loky" in " ".join(each.cmdline())]
+    return found if len(found) >= at_least else []
+
+
+def _is_alive(process: psutil.Process) -> bool:
+    try:
+        return process.is_running() and process.status() != psutil.STATUS_ZOMBIE
+    except psutil.NoSuchProcess:
+        return False
+
+
+def _wait_for(ready, seconds: float = 60):
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        if found := ready():
+            return found
+        time.sleep(0.2)
+    raise AssertionError("waited in vain")
