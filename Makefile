@@ -9,7 +9,9 @@ export OMP_NUM_THREADS ?= 1
 export OPENBLAS_NUM_THREADS ?= 1
 JOBS ?= auto
 
-.PHONY: demo test lint format bench coverage clean
+RESULTS := docs/results
+
+.PHONY: demo test lint format bench results coverage clean
 
 demo: $(STAMPS)/demo
 	$(BIN)/gapmin demo
@@ -32,6 +34,14 @@ format: $(STAMPS)/lint
 bench: $(STAMPS)/test
 	$(BIN)/python benchmarks/boosting_speed.py
 	$(BIN)/python benchmarks/linear_speed.py
+
+# Every table and figure, with the splits and epochs that two cores manage in about four hours. Finished cells are kept in
+# $(RESULTS)/results.parquet: delete it to run them all anew, or leave it to write the files again from what is there.
+results: $(STAMPS)/reproduce
+	$(BIN)/gapmin reproduce table1 table2 table3 figure1 figure2 figure3 --out $(RESULTS)
+	$(BIN)/gapmin reproduce table4 figure4 --splits 3 --epochs 8 --out $(RESULTS)
+	$(BIN)/gapmin reproduce table5 table8 --splits 5 --epochs 40 --out $(RESULTS)
+	$(BIN)/gapmin reproduce figure5 --splits 3 --out $(RESULTS)
 
 $(VENV)/bin/python:
 	$(PYTHON) -m venv $(VENV)

@@ -1,4 +1,5 @@
 import sys
+import threading
 
 import pytest
 
@@ -68,6 +69,16 @@ def test_md5_does_as_well(server):
 def test_progress_goes_to_standard_error(server, capsys):
     find_file("file", "(a file)", download=server.file("/some.bin", BODY), progress=True)
     assert not capsys.readouterr().out
+
+
+def test_a_failed_download_ends_its_bar(server):
+    download = server.file("/some.bin", BODY)
+    server.cut.add("/some.bin")
+    n_threads = threading.active_count()
+    for _ in range(5):
+        with pytest.raises(FileNotFoundError):
+            find_file("file", "(a file)", download=download, progress=True)
+    assert threading.active_count() < n_threads + 5
 
 
 def test_another_content_is_refused_and_not_kept(server, cache):

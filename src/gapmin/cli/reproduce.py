@@ -90,8 +90,8 @@ def _with_data(names: Sequence[str], everything: bool) -> list[str]:
     runnable = [name for name in names if name not in reasons]
     if reasons and (not everything or not any(get_experiment(name).needs for name in runnable)):
         name, reason = next(iter(reasons.items()))
-        also = f" (the same for {', '.join(list(reasons)[1:])})" if len(reasons) > 1 else ""
-        refuse("reproduce", f"{name} cannot be run{also}: {reason}")
+        others = f" (nor can {', '.join(list(reasons)[1:])})" if len(reasons) > 1 else ""
+        refuse("reproduce", f"{name} cannot be run{others}: {reason}")
     for name, reason in reasons.items():
         typer.echo(f"{name} is left out: {reason}\n", err=True)
     return runnable
@@ -163,22 +163,13 @@ def _reproduce(
 def _show(found: "Reproduction", out: Path) -> None:
     import typer
     from rich.console import Console
-    from rich.table import Table
-    from rich.text import Text
 
     from gapmin.report.terminal import to_rich
 
     console = Console(highlight=False)
     for section in found.sections.values():
-        console.print(f"\n{section.heading}", style="bold", markup=False)
-        for table in section.tables:
-            console.print(to_rich(table))
-        bullets = Table.grid(padding=(0, 1))
-        for point in section.points:
-            bullets.add_row("-", Text(point))
-        console.print(bullets)
-        for note in section.notes:
-            console.print(note, style="dim", markup=False)
+        console.print()
+        console.print(to_rich(section))
     for outcome in found.failed[:_SHOWN_FAILURES]:
         cell = outcome.cell
         typer.echo(f"failed: {cell.problem}, {cell.method}, split {cell.split}: {outcome.failure}", err=True)

@@ -43,7 +43,8 @@ class FromUrl:
         """Write the file to `path`, and nothing at all if its content has another checksum."""
         pooch = _pooch(f"{self.url} is downloaded")
         pooch.get_logger().setLevel("WARNING")
-        downloader = pooch.HTTPDownloader(progressbar=_Bar(path.name) if progress else False)
+        bar = _Bar(path.name) if progress else None
+        downloader = pooch.HTTPDownloader(progressbar=bar or False)
         try:
             pooch.retrieve(self.url, known_hash=self.checksum, path=path.parent, fname=path.name, downloader=downloader)
         except ValueError as error:
@@ -51,6 +52,9 @@ class FromUrl:
                 f"{self.url} does not have the checksum {self.checksum} and was not kept: try again later, or get the "
                 "file elsewhere"
             ) from error
+        finally:
+            if bar is not None:  # pooch closes it only after a success
+                bar.close()
 
 
 def find_file(

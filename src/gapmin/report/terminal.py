@@ -58,9 +58,10 @@ def _section_parts(section: Section) -> list[Text | rich.table.Table | Group]:
     bullets = rich.table.Table.grid(padding=(0, 1))
     for point in section.points:
         bullets.add_row("-", Text(point))
-    parts += [bullets] if section.points else []
     for table in section.tables:
         parts += [Text(), to_rich(table)]
+    # What was found comes last: a long table would scroll it out of sight.
+    parts += [Text(), bullets] if section.points else []
     return [*parts, *(Text(note, style="dim") for note in section.notes)]
 
 

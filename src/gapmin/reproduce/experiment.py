@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -86,15 +86,27 @@ class Found:
     ----------
     store : Store
     plan : Plan
+    splits : iterable of int, optional
+        Look at these only; by default at all of the plan.
     """
 
-    def __init__(self, store: Store, plan: Plan) -> None:
+    def __init__(self, store: Store, plan: Plan, splits: Iterable[int] | None = None) -> None:
         self.store = store
         self.plan = plan
+        self.splits = frozenset(range(plan.splits) if splits is None else splits)
+
+    def whole(self, cells: Iterable[Cell]) -> Found:
+        """Return what was found on the splits none of whose cells failed or is missing."""
+        return Found(self.store, self.plan, self.splits - {each.split for each in cells if not self._there(each)})
+
+    def _there(self, cell: Cell) -> bool:
+        outcome = self.store.get(cell)
+        return outcome is not None and outcome.measured is not None
 
     def measured(self, kind: str, problem: str, method: str, /, **setting: Value) -> list[Measured | None]:
         """Return what each split found; None where it failed or was not run."""
-        outcomes = (self.store.get(each) for each in self.plan.cells(kind, problem, method, **setting))
+        cells = (each for each in self.plan.cells(kind, problem, method, **setting) if each.split in self.splits)
+        outcomes = (self.store.get(each) for each in cells)
         return [None if outcome is None else outcome.measured for outcome in outcomes]
 
     def series(self, kind: str, problem: str, method: str, /, **setting: Value) -> Series:
@@ -125,7 +137,7 @@ class Experiment:
         As typed on the command line: "table2".
     title : str
     cells : callable
-        From a plan to the cells to run.
+        From a plan to the cells to run; `grid` has each of them once.
     show : callable
         From what a plan found to a section of the report.
     splits, quick_splits : int
@@ -136,6 +148,8 @@ class Experiment:
         Whether PyTorch is needed.
     epochs, quick_epochs : int
         Of networks, where the user does not say.
+    whole_splits : bool
+        Show only splits on which no cell failed: for curves, whose points must be of the same splits.
     """
 
     name: str
@@ -148,6 +162,22 @@ class Experiment:
     networks: bool = False
     epochs: int = 120
     quick_epochs: int = 3
+    whole_splits: bool = False
+
+    def grid(self, plan: Plan) -> list[Cell]:
+        """Return the cells of a plan, each once: parts of a table may share some."""
+        return list(dict.fromkeys(self.cells(plan)))
+
+    def section(self, store: Store, plan: Plan) -> Section:
+        """Show what a plan found."""
+        found = Found(store, plan)
+        if self.whole_splits:
+            found = found.whole(self.grid(plan))
+            if not found.splits:
+                from gapmin.report.html import Section
+
+                return Section(self.title, points=["On every split some cell failed or is missing: nothing to draw."])
+        return self.show(found)
 
     def plan(self, *, splits: int | None = None, seed: int = 0, quick: bool = False, epochs: int | None = None) -> Plan:
         """Return how much to run."""

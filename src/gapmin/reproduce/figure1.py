@@ -119,4 +119,5 @@ EXPERIMENT = Experiment(
     splits=5,
     quick_splits=1,
     needs=("newsgroups",),
+    whole_splits=True,
 )

@@ -116,4 +116,6 @@ TEXT = (
     "problems.",
 )
 
-EXPERIMENT = Experiment("figure2", "sensitivity to rho_S", cells, show, splits=5, quick_splits=1, needs=("newsgroups",))
+EXPERIMENT = Experiment(
+    "figure2", "sensitivity to rho_S", cells, show, splits=5, quick_splits=1, needs=("newsgroups",), whole_splits=True
+)

@@ -87,5 +87,12 @@ TEXT = (
 )
 
 EXPERIMENT = Experiment(
-    "figure3", "rho_S and rho_T together", cells, show, splits=5, quick_splits=1, needs=("newsgroups",)
+    "figure3",
+    "rho_S and rho_T together",
+    cells,
+    show,
+    splits=5,
+    quick_splits=1,
+    needs=("newsgroups",),
+    whole_splits=True,
 )

@@ -16,7 +16,7 @@ from gapmin.report.html import Report, Section, write_atomically, write_html
 
 from . import NAMES, get_experiment
 from .cells import Cell, Outcome
-from .experiment import Experiment, Found, Plan
+from .experiment import Experiment, Plan
 from .runner import Completed, missing, run_grid
 from .store import Store
 from .tables import counts
@@ -35,6 +35,14 @@ def lacking(experiment: Experiment) -> str:
         except (FileNotFoundError, ValueError) as error:
             return str(error)
     return ""
+
+
+def prepare(cells: Sequence[Cell]) -> None:
+    """Make ready what takes long and all workers need: features of images."""
+    for problem in dict.fromkeys(cell.problem for cell in cells if cell.kind in ("multitask", "epoch")):
+        from . import networks
+
+        networks.prepare(problem)
 
 
 @dataclass(frozen=True)
@@ -66,6 +74,7 @@ def reproduce(
     completed: Completed,
     *,
     retry_failed: bool = False,
+    prepare: Callable[[Sequence[Cell]], None] = prepare,
     on_progress: Callable[[float, int], object] = lambda share, n_cells: None,
 ) -> Reproduction:
     """Run what the folder lacks of some experiments, and write their tables, figures and the page of all so far.
@@ -79,13 +88,15 @@ def reproduce(
         What runs the cells: `runner.on_this_machine` or `runner.on_dask`.
     retry_failed : bool, default=False
         Run cells again that raised an error before.
+    prepare : callable
+        Called with the cells to run, before the first of them.
     on_progress : callable
         Told after each cell which share of the work is done, and how many cells there are to run.
     """
-    cells = list(dict.fromkeys(cell for name, plan in plans.items() for cell in get_experiment(name).cells(plan)))
+    cells = list(dict.fromkeys(cell for name, plan in plans.items() for cell in get_experiment(name).grid(plan)))
     with Store(folder).open() as store:
         todo = missing(cells, store, retry_failed=retry_failed)
-        _prepare(todo)
+        prepare(todo)
         run_grid(todo, store, completed, on_progress=on_progress)
     sections = {name: _section(name, plan, store) for name, plan in plans.items()}
     for name, section in sections.items():
@@ -101,20 +112,13 @@ def reproduce(
     )
 
 
-def _prepare(cells: Sequence[Cell]) -> None:
-    for problem in dict.fromkeys(cell.problem for cell in cells if cell.kind in ("multitask", "epoch")):
-        from .networks import prepare
-
-        prepare(problem)
-
-
 def _section(name: str, plan: Plan, store: Store) -> Section:
     """Show an experiment, with how it was run below."""
     shown = get_experiment(name)
-    outcomes = [store.get(cell) for cell in shown.cells(plan)]
+    outcomes = [store.get(cell) for cell in shown.grid(plan)]
     there = [outcome for outcome in outcomes if outcome is not None]
     failed = [outcome for outcome in there if outcome.failure]
-    section = shown.show(Found(store, plan))
+    section = shown.section(store, plan)
     notes = [
         f"{len(outcomes)} cells, {plan.splits} splits, seed {plan.seed}{', quick' * plan.quick}. {_versions(there)}"
     ]

@@ -142,7 +142,7 @@ def on_dask(address: str, timeout: float = 10.0) -> Completed:
     def completed(cells: Sequence[Cell]) -> Iterator[Outcome]:
         with client:
             cell_of = {client.submit(run_cell, cell, pure=False): cell for cell in cells}
-            for future in as_completed(list(cell_of)):
+            for future in as_completed(list(cell_of), loop=client.loop):
                 cell = cell_of.pop(future)
                 error = future.exception()
                 # `run_cell` raises nothing: this is a worker that died with the cell more often than Dask allows.

@@ -1,0 +1,216 @@
+"""Every table and figure: its cells, and how it is shown."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from gapmin.report.files import to_csv, to_markdown
+from gapmin.reproduce import NAMES, get_experiment
+from gapmin.reproduce.experiment import Plan
+from gapmin.reproduce.printed import printed_table
+from gapmin.reproduce.run import reproduce
+from gapmin.reproduce.store import Store
+
+pytest.importorskip("torch")
+
+
+def shown(name, outcome_of, plan=None, drop=lambda cell: False):
+    experiment = get_experiment(name)
+    plan = plan or experiment.plan(splits=3, epochs=8)
+    store = Store(Path())
+    for cell in experiment.grid(plan):
+        if not drop(cell):
+            store.outcomes[cell.key] = outcome_of(cell)
+    return experiment.section(store, plan)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_an_experiment_says_what_to_run_and_how_to_show_it(name, outcome_of):
+    experiment = get_experiment(name)
+    assert experiment.name == name
+    full, quick = experiment.plan(), experiment.plan(quick=True)
+    assert full.splits == experiment.splits > quick.splits
+    cells = experiment.grid(full)
+    assert len(cells) == len(set(cells))
+    assert len(experiment.grid(quick)) < len(cells)
+    section = shown(name, outcome_of)
+    assert section.heading.lower().replace(" ", "").startswith(name)
+    assert section.tables or section.figures
+    assert section.points
+    said = to_markdown(section)
+    assert "nan" not in said.lower().replace("minan", "").split()
+    assert "None" not in said
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_an_experiment_can_be_shown_with_cells_missing(name, outcome_of):
+    section = shown(name, outcome_of, drop=lambda cell: cell.split == 1 and cell.random_state % 2)
+    assert section.tables or section.figures
+    assert "nan" not in to_markdown(section).split()
+
+
+@pytest.mark.parametrize("name", ["figure1", "figure2", "figure3"])
+def test_curves_are_of_splits_without_a_failure(name, outcome_of):
+    first = get_experiment(name).grid(Plan(3))[0]
+    two = shown(name, outcome_of, drop=lambda cell: cell == first)
+    assert two.points != shown(name, outcome_of).points
+    assert two.points == shown(name, outcome_of, drop=lambda cell: cell.split == first.split).points
+    none = shown(name, outcome_of, drop=lambda cell: cell.method == "gapBoost")
+    assert not none.figures
+    assert "nothing to draw" in none.points[0]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_one_split_is_shown_without_errors_or_tests(name, outcome_of):
+    plan = get_experiment(name).plan(splits=1, epochs=8)
+    assert "nan" not in to_csv(shown(name, outcome_of, plan).tables)
+
+
+@pytest.mark.parametrize(
+    ("name", "unshown"),
+    [
+        ("table2", 0),
+        ("table3", 0),
+        # USPS stands in for SVHN here: the rows of SVHN, the averages and the size 8K have nothing to stand beside.
+        ("table4", 7 * 2 * 2 + 7 * 4),
+        ("table5", 0),
+        ("table6", 0),
+        ("table7", 0),
+    ],
+)
+def test_every_number_of_the_paper_stands_beside_ours(name, unshown, outcome_of, monkeypatch):
+    from gapmin.reproduce import table4
+
+    monkeypatch.setattr(table4, "missing_files", lambda name: ["svhn"])
+    section = shown(name, outcome_of)
+    table = section.tables[0]
+    beside = {
+        (part.heading, column, entry.printed.split(" ")[0])
+        for part in table.parts
+        for row in (*part.rows, *part.summary)
+        for column, entry in zip(table.header[1:], row[1:], strict=True)
+        if entry.printed
+    }
+    expected = {(block, column, number.text) for (block, _, column), number in printed_table(name).items()}
+    assert beside <= expected
+    n_numbers = sum(bool(entry.printed) for part in table.parts for row in (*part.rows, *part.summary) for entry in row)
+    assert n_numbers == len(printed_table(name)) - unshown
+
+
+def test_with_svhn_at_hand_table_4_is_the_papers(outcome_of, monkeypatch):
+    from gapmin.reproduce import table4
+
+    monkeypatch.setattr(table4, "missing_files", lambda name: [])
+    table = shown("table4", outcome_of).tables[0]
+    assert (
+        sum(bool(entry.printed) for part in table.parts for row in (*part.rows, *part.summary) for entry in row) == 84
+    )
+
+
+def test_the_figures_share_the_cells_of_table_2():
+    twenty, five = Plan(20), Plan(5)
+    table2 = set(get_experiment("table2").cells(twenty))
+    figure1 = set(get_experiment("figure1").cells(five))
+    assert len(figure1 & table2) == 6 * 5 * 14  # at 10% of the target: six problems, five splits, twelve fits and two
+    figure2 = get_experiment("figure2").cells(five)
+    baselines = [cell for cell in figure2 if cell.method != "gapBoost"]
+    assert set(baselines) <= figure1
+    figure3 = get_experiment("figure3").cells(five)
+    assert {cell for cell in figure3 if "exp_rho_target" not in cell.values} <= set(figure2)
+
+
+def test_the_mean_and_its_standard_error_are_those_of_the_splits(outcome_of):
+    errors = [
+        outcome_of(cell).measured.error
+        for cell in get_experiment("table3").grid(Plan(3))
+        if (cell.problem, cell.method, cell.values["resample"]) == ("Housing", "gapBoostR", False)
+    ]
+    table = shown("table3", outcome_of).tables[0]
+    entry = table.parts[0].rows[1][table.header.index("gapBoostR")]
+    assert entry.text == f"{np.mean(errors):.2f}"
+    assert entry.detail.startswith(f"±{np.std(errors, ddof=1) / np.sqrt(3):.2f}")
+    assert entry.printed == "4.15 ±0.27"
+
+
+def test_a_claim_that_does_not_hold_is_said_not_to(outcome_of):
+    from dataclasses import replace
+
+    def changed(cell, by):
+        outcome = outcome_of(cell)
+        change = by if cell.method == "gapBoost" else 0.0
+        return replace(outcome, measured=replace(outcome.measured, error=outcome.measured.error + change))
+
+    def worse(cell):
+        return changed(cell, 50.0)
+
+    def better(cell):
+        return changed(cell, -2.0)
+
+    for name in ("table2", "figure1", "figure2"):
+        assert shown(name, worse).points[0].startswith("Does not hold: ")
+        assert shown(name, better).points[0].startswith("Holds: ")
+
+
+@pytest.fixture(scope="module")
+def all_of_it(tmp_path_factory, outcome_of):
+    folder = tmp_path_factory.mktemp("results")
+    plans = {name: get_experiment(name).plan(splits=2, epochs=8) for name in NAMES}
+    return folder, reproduce(plans, folder, lambda cells: map(outcome_of, cells), prepare=lambda cells: None)
+
+
+def test_a_run_writes_every_file_and_a_page_of_all(all_of_it):
+    folder, done = all_of_it
+    names = {path.name for path in folder.iterdir()}
+    assert {f"{name}.md" for name in NAMES} <= names
+    assert {f"table{k}.csv" for k in range(1, 9)} <= names
+    assert {"figure1-1.svg", "figure1-1.png", "figure5.svg", "results.parquet", "reproduction.html"} <= names
+    assert not [name for name in names if name.endswith((".part", ".jsonl"))]
+    page = done.page.read_text()
+    assert all(f"Table {k}:" in page for k in range(1, 9))
+    assert "13 of 13 tables and figures" in page
+
+
+def test_a_later_run_of_one_table_keeps_the_others_on_the_page(all_of_it):
+    folder, _ = all_of_it
+    before = (folder / "reproduction.html").read_bytes()
+    plan = get_experiment("table3").plan(splits=2, epochs=8)
+
+    def nothing_to_run(cells):
+        assert not list(cells)
+        return iter(())
+
+    again = reproduce({"table3": plan}, folder, nothing_to_run)
+    assert again.n_run == 0
+    assert (folder / "reproduction.html").read_bytes() == before
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize("width", [400, 1400])
+def test_in_a_browser_every_table_and_figure_shows(all_of_it, width):
+    executable = shutil.which("chromium")
+    if executable is None:
+        pytest.skip("chromium is not installed")
+    sync_api = pytest.importorskip("playwright.sync_api")
+    _, done = all_of_it
+    with sync_api.sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=executable, args=["--no-sandbox"])
+        page = browser.new_page(viewport={"width": width, "height": 900})
+        complaints = []
+        page.on("console", lambda message: complaints.append(message.text))
+        page.on("pageerror", lambda error: complaints.append(str(error)))
+        page.goto(done.page.as_uri())
+        assert complaints == []
+        assert page.evaluate("document.documentElement.scrollWidth") <= width
+        figures = page.locator("figure svg").all()
+        assert len(figures) == sum(len(section.figures) for section in done.sections.values())
+        for figure in figures:
+            assert figure.is_visible()
+            assert figure.bounding_box()["width"] > 250
+        for table in page.locator(".scroll").all():
+            assert table.is_visible()
+            assert table.bounding_box()["width"] <= width
+        browser.close()
