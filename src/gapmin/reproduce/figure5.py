@@ -50,7 +50,7 @@ def show(found: Found) -> Section:
     points = [
         verdict(
             of["gapMTNN"] < min(of[each] for each in ADVERSARIAL),
-            f"{problem}, gapMTNN faster than the adversarial methods. gapMTNN {of['gapMTNN']:.2f}, Multi-Obj "
+            f"gapMTNN is faster than the adversarial methods on {problem}. gapMTNN {of['gapMTNN']:.2f}, Multi-Obj "
             f"{of['Multi-Obj']:.2f}, " + ", ".join(f"{each} {of[each]:.2f}" for each in ADVERSARIAL) + ".",
         )
         for problem, of in ratios.items()

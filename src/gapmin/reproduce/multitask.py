@@ -90,12 +90,13 @@ def section(found: Found, table: str, heading: str, tasks: Tasks, text: Sequence
 def _say(table: str, block: Block, tasks: Tasks) -> str:
     means, best = block.means(AVERAGE), block.lowest(AVERAGE, METHODS)
     in_print = printed(table, block.heading, AVERAGE, OURS)
-    beside = f" (the paper {in_print.text})" if in_print and tasks.is_as_printed else ""
+    averages = ", ".join(f"{method} {means[method]:.2f}" for method in METHODS)
+    beside = f" (in print {in_print.text})" if in_print and tasks.is_as_printed else ""
     times = sum(block.lowest(row, METHODS) == OURS for row in block.rows)
     return verdict(
         best == OURS,
-        f"{block.heading}, lowest average {best} ({means[best]:.2f}). {OURS} averages {means[OURS]:.2f}{beside}, "
-        f"Uniform {means['Uniform']:.2f}; {OURS} is the lowest on {times} of {len(block.rows)} tasks.",
+        f"{OURS} has the lowest average at {block.heading}. {averages}{beside}; it is the lowest on {times} of "
+        f"{len(block.rows)} tasks.",
     )
 
 

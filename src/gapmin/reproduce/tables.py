@@ -171,10 +171,11 @@ def _entry(series: Series, mark: str, best: bool, in_print: Printed | None) -> E
 
 
 def as_printed(number: Printed | None) -> str:
-    """Write a number of the paper with its standard error."""
+    """Write a number of the paper with its standard error, to as many decimals as the number has."""
     if number is None:
         return ""
-    return number.text + ("" if number.error is None else f" ±{number.error:g}")
+    decimals = len(number.text.partition(".")[2])
+    return number.text + ("" if number.error is None else f" ±{number.error:.{decimals}f}")
 
 
 def duel_table(caption: str, comparisons: Sequence[Comparison]) -> Table:
@@ -214,6 +215,17 @@ def _p(value: float) -> str:
     if np.isnan(value):
         return ""
     return "<0.001" if value < 0.001 else f"{value:.3f}"
+
+
+def at_most_printed(table: str, block: Block, ours: str, where: str) -> str:
+    """Say whether our average is at most the printed one."""
+    mean, in_print = block.average(ours).mean, printed(table, block.heading, AVERAGE, ours)
+    if in_print is None:
+        raise ValueError(f"{table} prints no average of {ours} in {block.heading!r}")
+    return verdict(
+        mean <= in_print.value,
+        f"the average of {ours} on {where} is at most the printed one. {mean:.2f}, in print {in_print.text}.",
+    )
 
 
 def verdict(holds: bool, said: str) -> str:
