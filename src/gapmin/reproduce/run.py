@@ -148,7 +148,7 @@ def _headline(sections: Sequence[Section]) -> str:
     held, missed = counts(point for section in sections for point in section.points)
     return (
         f"{len(sections)} of {len(NAMES)} tables and figures, the paper's numbers beside ours. Of the claims tested, "
-        f"{held} hold here and {missed} do not; each is said below."
+        f"by means, {held} hold here and {missed} do not; each is said below."
     )
 
 

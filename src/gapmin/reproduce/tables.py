@@ -43,9 +43,9 @@ class Block:
         return {each: (self.average(each) if row == AVERAGE else self.rows[row][each]).mean for each in methods}
 
     def lowest(self, row: str, among: Sequence[str]) -> str:
-        """Return the method with the lowest mean error."""
+        """Return the method with the lowest mean error, of those that have one."""
         means = self.means(row)
-        return min(among, key=lambda method: means[method])
+        return min(among, key=lambda method: (np.isnan(means[method]), means[method]))
 
 
 @dataclass(frozen=True)

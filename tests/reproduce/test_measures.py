@@ -1,0 +1,160 @@
+"""From a cell to numbers: the right rows, the right method, the right setting."""
+
+from __future__ import annotations
+
+import math
+import os
+
+import numpy as np
+import pytest
+from sklearn.tree import DecisionTreeRegressor
+
+from gapmin import GapBoostClassifier
+from gapmin.datasets import MultitaskProblem, load_thirds
+from gapmin.reproduce import rules, transfer
+from gapmin.reproduce.cells import cell
+from gapmin.reproduce.measures import find_measure
+
+
+def test_a_regression_cell_is_the_mean_of_three_thirds_on_pooled_sources():
+    one = cell("transfer", "Diabetes", "gapBoostR", 2, 5, resample=True)
+    found = transfer.measure(one)
+    by_hand = {}
+    for k, problem in enumerate(load_thirds("diabetes")):
+        split = problem.pooled().split(2, random_state=5)
+        assert set(split.sample_domain) == {-1, 1}
+        model = transfer.method("gapBoostR", {"resample": True}, one.random_state + k)
+        model.fit(split.X, split.y, sample_domain=split.sample_domain)
+        by_hand[problem.name] = np.sqrt(np.mean((model.predict(split.X_test) - split.y_test) ** 2))
+    assert found.parts == pytest.approx(by_hand, rel=1e-12)
+    assert found.error == pytest.approx(np.mean(list(by_hand.values())), rel=1e-12)
+    assert (found.n_train, found.n_test) == (25, pytest.approx(442 / 3 - 25))
+
+
+def test_methods_are_compared_on_the_same_rows_with_seeds_of_their_own():
+    cells = [cell("transfer", "Diabetes", method, 0, 0, resample=False) for method in transfer.REGRESSORS]
+    assert len({each.random_state for each in cells}) == len(cells)
+    (low, *_), (again, *_) = (transfer.problems(each) for each in cells[:2])
+    np.testing.assert_array_equal(low.split(0).X, again.split(0).X)
+
+
+def test_friedman_is_drawn_anew_for_each_split_and_seed():
+    drawn = [
+        transfer.problems(cell("transfer", "Friedman", "gapBoostR", split, seed))[0].y_source[0]
+        for split, seed in ((0, 0), (1, 0), (0, 1), (0, 0))
+    ]
+    assert drawn[0] == drawn[3]
+    assert len(set(drawn)) == 3
+
+
+@pytest.mark.parametrize("name", transfer.REGRESSORS)
+def test_regressors_boost_fully_grown_trees(name):
+    model = transfer.method(name, {"resample": False}, 3)
+    assert isinstance(model.estimator, DecisionTreeRegressor)
+    assert model.estimator.max_depth is None
+    assert model.n_estimators == 20
+    assert (model.random_state, model.resample) == (3, False)
+
+
+def test_the_settings_of_a_cell_reach_the_booster():
+    setting = {"resample": True, "exp_rho_source": 0.3, "exp_rho_target": 2.0}
+    model = transfer.method("gapBoost", setting, 0)
+    assert (model.rho_source, model.rho_target) == (math.log(0.3), math.log(2.0))
+    assert model.resample
+    # As printed: rho_S = log 1/2, rho_T = 0, the hard vote, all rows alike to begin with.
+    plain = transfer.method("gapBoost", {"resample": False}, 0)
+    assert {**plain.get_params(), "random_state": None} == GapBoostClassifier().get_params()
+    soft = transfer.method("gapBoost soft", {"resample": False}, 0)
+    assert (soft.target_share, soft.vote) == (0.8, "soft")
+    assert transfer.method("AdaBoost_T", {"resample": False}, 0).train_on == "target"
+    assert transfer.method("AdaBoost_T&S", {"resample": False}, 0).train_on == "both"
+    pooling = transfer.method("pooling 0.8", {}, 0)
+    assert (pooling.gamma, pooling.lam) == (0.8, 0.001)
+
+
+def test_an_unknown_kind_or_method_is_an_error():
+    with pytest.raises(KeyError):
+        find_measure("no such kind")
+    with pytest.raises(KeyError):
+        transfer.method("no such method", {"resample": False}, 0)
+
+
+def test_rules_compare_what_is_with_what_was():
+    parts = {
+        "loss_before": 0.7,
+        "loss_after": 0.6,
+        "largest_weight": 0.2,
+        "cap": 0.2,
+        "target_share": 0.1,
+        "target_rows": 0.1,
+        "disagreement_first": 0.4,
+        "disagreement_last": 0.5,
+    }
+    assert rules.follows(parts) == {"Rule 1": True, "Rule 2": True, "Rule 3": False, "Rule 4": False}
+
+
+def test_disagreement_is_the_weight_of_rows_with_two_answers():
+    X = np.array([[-1.0], [1.0], [-1.0], [1.0]])
+    is_target = np.array([True, True, False, False])
+    weight = np.array([0.1, 0.2, 0.3, 0.4])
+    assert rules.disagreement(X, np.array([0, 1, 0, 1]), is_target, weight) == 0
+    assert rules.disagreement(X, np.array([0, 1, 1, 0]), is_target, weight) == pytest.approx(1.0)
+    assert rules.disagreement(X, np.array([0, 1, 1, 0]), is_target, np.array([0.4, 0.6, 0, 0])) == 0
+
+
+@pytest.fixture
+def networks(monkeypatch):
+    """Three small tasks of two classes in place of the published ones."""
+    pytest.importorskip("torch")
+    from gapmin.deep import MLP
+    from gapmin.reproduce import networks
+
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(120, 4)).astype(np.float32)
+    tasks = {name: (X[k::3], (X[k::3, 0] > 0).astype(int)) for k, name in enumerate(("c", "a", "b"))}
+    small = networks.Setup(MultitaskProblem("small", tasks, train_size=10), MLP(4, (8,)), 8)
+    monkeypatch.setattr(networks, "setup", lambda name: small)
+    return networks
+
+
+def test_every_network_is_measured_by_task(networks):
+    for method in networks._VARIANTS:
+        found = networks.measure(cell("multitask", "small", method, 0, 0, train=10, epochs=2))
+        assert list(found.parts) == ["c", "a", "b"]
+        assert found.error == pytest.approx(np.mean(list(found.parts.values())))
+        assert (found.n_train, found.n_test) == (30, 90)
+        if "gapMTNN" in method:
+            assert np.sum(found.extra["relation"], axis=1) == pytest.approx(np.ones(3), abs=1e-5)
+
+
+def test_the_relation_is_in_the_order_of_the_parts(networks, monkeypatch):
+    fitted = networks.MultitaskClassifier.fit
+
+    def fit(self, *arguments, **options):
+        fitted(self, *arguments, **options)
+        self.relation_ = np.array([[1, 0, 0], [0, 0, 1], [0.5, 0.5, 0]])  # a, b, c: the network sorts the tasks
+        return self
+
+    monkeypatch.setattr(networks.MultitaskClassifier, "fit", fit)
+    found = networks.measure(cell("multitask", "small", "gapMTNN", 0, 0, train=10, epochs=1))
+    assert found.extra["relation"] == [[0, 0.5, 0.5], [0, 1, 0], [1, 0, 0]]  # c, a, b
+
+
+def test_an_epoch_of_every_method_is_timed(networks):
+    found = networks.measure_epoch(cell("epoch", "small", "all seven", 0, 0, train=10))
+    assert list(found.parts) == list(networks.METHODS)
+    assert all(seconds >= 0 for seconds in found.parts.values())
+
+
+@pytest.mark.data
+@pytest.mark.skipif(not os.environ.get("GAPMIN_DATA"), reason="GAPMIN_DATA is not set")
+@pytest.mark.parametrize(
+    ("problem", "n_parts", "n_train"),
+    [("A -> D", 5, 10), ("Concrete", 3, 25), ("rec vs talk", 1, 193)],
+)
+def test_published_problems_are_found_by_the_paper_s_names(problem, n_parts, n_train):
+    method = "gapBoostR" if problem == "Concrete" else "gapBoost"
+    share = {"train": 0.1} if problem in transfer.NEWSGROUPS else {}
+    found = transfer.measure(cell("transfer", problem, method, 0, 0, resample=False, **share))
+    assert len(found.parts) == n_parts
+    assert found.n_train == n_train
