@@ -17,7 +17,7 @@ from gapmin.reproduce import NAMES
 from gapmin.reproduce.store import JOURNAL, Store
 
 COMMAND = [sys.executable, "-c", "from gapmin.cli import main; main()", "reproduce"]
-GRID = ["table1", "--splits", "2", "--jobs", "2"]
+GRID = ["table1", "--splits", "3", "--jobs", "2"]
 
 
 @pytest.fixture
@@ -58,7 +58,7 @@ def test_killed_twice_and_resumed_is_as_never_killed(tmp_path):
         wait_for(lambda: n_done(killed) >= 2)
         runner.send_signal(signal.SIGKILL)
     kept = n_done(killed)
-    assert 2 <= kept < 8
+    assert 2 <= kept < 12
     assert not (killed / "table1.md").exists()
 
     with subprocess.Popen([*COMMAND, *GRID, "--out", str(killed)], stdout=subprocess.PIPE, text=True) as runner:
@@ -66,7 +66,7 @@ def test_killed_twice_and_resumed_is_as_never_killed(tmp_path):
         workers(runner)[0].kill()
         said, _ = runner.communicate()
     assert runner.returncode == 0
-    assert f"{8 - kept} cells run, {kept} kept from before" in said
+    assert f"{12 - kept} cells run, {kept} kept from before" in said
 
     for name in ("table1.md", "table1.csv", "reproduction.html", "plans.json"):
         assert (killed / name).read_bytes() == (whole / name).read_bytes()
@@ -139,8 +139,19 @@ def test_a_file_in_place_of_the_folder_is_refused(tmp_path, capsys):
     file = tmp_path / "results"
     file.write_text("mine")
     assert cli._run(["reproduce", "table1", "--out", str(file)]) == 2
-    assert "a file: name a folder" in capsys.readouterr().err
+    assert "is a file: name a folder" in capsys.readouterr().err
+    assert cli._run(["reproduce", "table1", "--out", str(file / "below")]) == 2
+    assert "is a file: name a folder" in capsys.readouterr().err
     assert file.read_text() == "mine"
+
+
+def test_a_disk_that_is_full_is_said_in_one_line(tmp_path, monkeypatch, capsys):
+    def full(self, outcome):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(Store, "add", full)
+    assert cli._run(["reproduce", "table1", "--splits", "1", "--jobs", "1", "--out", str(tmp_path / "results")]) == 1
+    assert "cannot be written to (No space left on device)" in capsys.readouterr().err
 
 
 def test_the_list_names_every_table_and_figure(capsys, offline):

@@ -36,7 +36,10 @@ def made_up(cell: Cell) -> Outcome:
         names = PARTS[cell.problem]
         parts = {name: error + k - (len(names) - 1) / 2 for k, name in enumerate(names)}
         size = len(names)
-        extra = {"relation": [[0.5 if j == k else 0.5 / (size - 1) for k in range(size)] for j in range(size)]}
+        extra = {
+            "relation": [[0.5 if j == k else 0.5 / (size - 1) for k in range(size)] for j in range(size)],
+            "rows": {name: [100, 900] for name in names},
+        }
     elif cell.kind == "epoch":
         parts = {name: 1 + k / 10 for k, name in enumerate(METHODS)}
     return Outcome(cell, Measured(error, parts, 100, 900, extra), "", 1.0, "0.1.0")

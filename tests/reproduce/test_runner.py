@@ -12,6 +12,7 @@ from pathlib import Path
 import psutil
 import pytest
 
+from gapmin._version import __version__
 from gapmin.reproduce import runner
 from gapmin.reproduce.cells import Cell, Measured, Outcome, cell
 from gapmin.reproduce.runner import missing, on_this_machine, run_cell, run_grid
@@ -59,15 +60,29 @@ def test_the_share_that_is_done_rises_to_one(tmp_path):
 
 
 def test_one_thread_in_a_cell(monkeypatch):
-    from threadpoolctl import threadpool_info
+    from threadpoolctl import threadpool_info, threadpool_limits
 
     def threads(_: Cell) -> Measured:
         return Measured(max((each["num_threads"] for each in threadpool_info()), default=1))
 
     monkeypatch.setattr(runner, "find_measure", lambda kind: threads)
-    found = run_cell(FRIEDMAN[0]).measured
+    with threadpool_limits(2):
+        if threads(FRIEDMAN[0]).error < 2:
+            pytest.skip("no library here uses threads")
+        found = run_cell(FRIEDMAN[0]).measured
     assert found is not None
     assert found.error == 1
+
+
+def test_an_error_that_is_no_number_is_a_failure(monkeypatch):
+    monkeypatch.setattr(runner, "find_measure", lambda kind: lambda one: Measured(float("nan")))
+    outcome = run_cell(FRIEDMAN[0])
+    assert outcome.measured is None
+    assert outcome.failure.startswith("ValueError: the error is nan")
+
+
+def test_an_outcome_says_with_what_it_was_made():
+    assert run_cell(FRIEDMAN[0]).version.startswith(f"gapmin {__version__}, Python 3.")
 
 
 class _Killed:
@@ -94,6 +109,25 @@ def test_a_worker_that_is_killed_is_replaced_and_its_cell_run_again(tmp_path, mo
         run_grid(FRIEDMAN, store, on_this_machine(2))
         found = [store.get(each) for each in FRIEDMAN]
     assert [each.measured for each in found if each] == [run_cell(each).measured for each in FRIEDMAN]
+
+
+def test_a_worker_may_be_killed_at_every_cell_if_there_is_progress_between(tmp_path, monkeypatch):
+    marks = tmp_path / "marks"
+    marks.mkdir()
+
+    def dies_once_a_cell(one: Cell) -> Outcome:
+        mark = marks / str(one.split)
+        if not mark.exists():
+            mark.touch()
+            os.kill(os.getpid(), signal.SIGKILL)
+        return Outcome(one, Measured(float(one.split)), "", 0.0, "0")
+
+    monkeypatch.setattr(runner, "run_cell", dies_once_a_cell)
+    cells = [cell("transfer", "p", "m", split, 0) for split in range(runner.MAX_RESTARTS + 2)]
+    with Store(tmp_path / "results").open() as store:
+        for each in cells:  # one by one, so that each is met by a kill of its own
+            run_grid([each], store, on_this_machine(2))
+        assert len(store.outcomes) == len(cells)
 
 
 def test_workers_that_are_killed_again_and_again_end_the_run_with_a_reason(tmp_path, monkeypatch):

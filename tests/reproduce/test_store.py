@@ -47,9 +47,7 @@ def test_what_was_kept_is_read_back_to_the_bit(tmp_path):
     assert not (tmp_path / JOURNAL).exists()
     read = Store(tmp_path).read()
     assert [read.get(each.cell) for each in kept[:3]] == kept[:3]
-    assert math.isnan(read.error(kept[3].cell))
-    with pytest.raises(StoreError, match="ValueError: no"):
-        read.error(kept[2].cell)
+    assert math.isnan(read.get(kept[3].cell).measured.error)
 
 
 @pytest.mark.parametrize("cut", [1, 30, 200])
@@ -95,7 +93,7 @@ def test_a_later_outcome_of_a_cell_replaces_the_earlier(tmp_path):
     with Store(tmp_path).open() as store:
         store.add(outcome(0, failure="ValueError: no"))
         store.add(outcome(0, 5.0))
-    assert Store(tmp_path).read().error(outcome(0).cell) == 5.0
+    assert Store(tmp_path).read().get(outcome(0).cell) == outcome(0, 5.0)
 
 
 def test_the_table_does_not_depend_on_who_finished_first(tmp_path):

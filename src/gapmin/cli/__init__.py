@@ -1,4 +1,4 @@
-"""The command line: ``gapmin demo``, ``gapmin --version``."""
+"""The command line: ``gapmin demo``, ``gapmin data``, ``gapmin reproduce``, ``gapmin --version``."""
 
 # No `from __future__ import annotations` here: typer reads the annotations of commands defined in a function.
 import sys

@@ -1,6 +1,7 @@
 """``gapmin reproduce``: the paper's tables and figures, beside the numbers that it prints."""
 
 # No `from __future__ import annotations` here: typer reads the annotations of commands defined in a function.
+import os
 from collections.abc import Sequence
 from enum import StrEnum
 from pathlib import Path
@@ -33,7 +34,7 @@ def add_to(app: "typer.Typer") -> None:
     def reproduce(
         names: Annotated[list[str], typer.Argument(help="list, all, or some of table1 … table8, figure1 … figure5.")],
         quick: Annotated[bool, typer.Option("--quick", help="Few splits and settings: minutes.")] = False,
-        splits: Annotated[int | None, typer.Option(help="Random splits. [default: the paper's]")] = None,
+        splits: Annotated[int | None, typer.Option(help="Random splits. [default: see list]")] = None,
         epochs: Annotated[int | None, typer.Option(help="Epochs of networks. [default: the paper's 120]")] = None,
         seed: Annotated[int, typer.Option(help="Which splits and random numbers.")] = 0,
         jobs: Annotated[int | None, typer.Option(help="Processes. [default: one a core]")] = None,
@@ -51,16 +52,15 @@ def add_to(app: "typer.Typer") -> None:
         refuse_below_one("reproduce", splits=splits, epochs=epochs, jobs=jobs)
         if seed < 0:
             refuse("reproduce", f"--seed is {seed}: take 0 or more")
-        if names == ["list"]:
+        if "list" in names:
             _list()
             return
         chosen = _chosen(names)
         if (backend is Backend.DASK) != (scheduler is not None):
             refuse("reproduce", "--backend dask and --scheduler go together: give both or none")
-        if out.exists() and not out.is_dir():
-            refuse("reproduce", f"--out is {out}, a file: name a folder")
+        _check_folder(out)
         require(*_NEEDS, extra="reproduce")
-        runnable = _with_data(chosen, everything=names == ["all"])
+        runnable = _with_data(chosen, everything="all" in names)
         _reproduce(
             runnable,
             out,
@@ -68,6 +68,15 @@ def add_to(app: "typer.Typer") -> None:
             {"splits": splits, "epochs": epochs, "seed": seed, "quick": quick},
             retry_failed,
         )
+
+
+def _check_folder(out: Path) -> None:
+    """Refuse a folder that cannot be made or written to, before any work is done."""
+    nearest = next(path for path in (out, *out.absolute().parents) if path.exists())
+    if not nearest.is_dir():
+        refuse("reproduce", f"--out is {out}, but {nearest} is a file: name a folder")
+    if not os.access(nearest, os.W_OK):
+        refuse("reproduce", f"--out is {out}, but {nearest} cannot be written to: name another folder")
 
 
 def _chosen(names: Sequence[str]) -> list[str]:
@@ -88,7 +97,7 @@ def _with_data(names: Sequence[str], everything: bool) -> list[str]:
 
     reasons = {name: reason for name in names if (reason := lacking(get_experiment(name)))}
     runnable = [name for name in names if name not in reasons]
-    if reasons and (not everything or not any(get_experiment(name).needs for name in runnable)):
+    if reasons and (not everything or not any(get_experiment(name).data_sets() for name in runnable)):
         name, reason = next(iter(reasons.items()))
         others = f" (nor can {', '.join(list(reasons)[1:])})" if len(reasons) > 1 else ""
         refuse("reproduce", f"{name} cannot be run{others}: {reason}")
@@ -122,8 +131,8 @@ def _list() -> None:
         table.add_column(column, justify="right" if column == "splits" else "left")
     for name in NAMES:
         each = get_experiment(name)
-        absent = [need for need in each.needs if missing_files(need)]
-        state = f"missing: {', '.join(absent)}" if absent else "here" if each.needs else "embedded"
+        absent = [need for need in each.data_sets() if missing_files(need)]
+        state = f"missing: {', '.join(absent)}" if absent else "here" if each.data_sets() else "embedded"
         table.add_row(name, each.title, str(each.splits), state)
     console = Console(highlight=False)
     console.print(table)
@@ -153,8 +162,11 @@ def _reproduce(
     except WorkersLostError as error:
         typer.echo(f"gapmin reproduce: {error}", err=True)
         raise typer.Exit(FAILED) from None
-    except (StoreError, FileNotFoundError, PermissionError) as error:
+    except (StoreError, FileNotFoundError) as error:
         refuse("reproduce", str(error))
+    except OSError as error:
+        typer.echo(f"gapmin reproduce: {out} cannot be written to ({error.strerror}); {kept}", err=True)
+        raise typer.Exit(FAILED) from None
     _show(found, out)
     if found.failed:
         raise typer.Exit(FAILED)

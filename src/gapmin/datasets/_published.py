@@ -144,7 +144,7 @@ DATA_SETS: dict[str, DataSet] = {
                 ),
             ),
             "LeCun et al. 1998, Ganin et al. 2016, Hull 1994; licences not stated",
-            "Table 4, Figure 4",
+            "Table 4, Figures 4-5",
         ),
         DataSet(
             "svhn",
@@ -164,7 +164,7 @@ DATA_SETS: dict[str, DataSet] = {
                 ),
             ),
             "Netzer et al. 2011; for non-commercial use only",
-            "Table 4, Figure 4",
+            "Table 4, Figures 4-5",
         ),
         DataSet(
             "pacs",
@@ -189,7 +189,7 @@ DATA_SETS: dict[str, DataSet] = {
                 ),
             ),
             "Li et al. 2017; licence not stated",
-            "Table 5",
+            "Tables 5 and 8, Figure 5",
         ),
         DataSet(
             "alexnet-features",
@@ -204,7 +204,7 @@ DATA_SETS: dict[str, DataSet] = {
                 ),
             ),
             "Krizhevsky 2014, torchvision; BSD",
-            "Table 5",
+            "Tables 5 and 8, Figure 5",
         ),
         DataSet(
             "office31",
@@ -233,7 +233,7 @@ DATA_SETS: dict[str, DataSet] = {
                 for task in ("Art", "Clipart", "Product", "Real World")
             ),
             "Venkateswara et al. 2017; for non-commercial research and education",
-            "Table 7",
+            "Table 7, Figure 5",
         ),
     )
 }

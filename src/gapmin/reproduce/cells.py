@@ -104,7 +104,7 @@ class Outcome:
     seconds : float
         From start to end, data loaded where it was not there yet.
     version : str
-        The version of gapmin that ran it.
+        Of gapmin and what it stands on, where it was run.
     """
 
     cell: Cell

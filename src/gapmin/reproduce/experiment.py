@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -99,6 +99,17 @@ class Found:
         """Return what was found on the splits none of whose cells failed or is missing."""
         return Found(self.store, self.plan, self.splits - {each.split for each in cells if not self._there(each)})
 
+    def lost(self, cells: Iterable[Cell]) -> list[tuple[str, str]]:
+        """Return method and problem of each series of cells that has no result at all."""
+        by_series: dict[tuple[str, ...], list[Cell]] = {}
+        for each in cells:
+            by_series.setdefault(each.series, []).append(each)
+        return list(
+            dict.fromkeys(
+                (group[0].method, group[0].problem) for group in by_series.values() if not any(map(self._there, group))
+            )
+        )
+
     def _there(self, cell: Cell) -> bool:
         outcome = self.store.get(cell)
         return outcome is not None and outcome.measured is not None
@@ -115,7 +126,14 @@ class Found:
 
     def part(self, name: str, kind: str, problem: str, method: str, /, **setting: Value) -> Series:
         """Return the errors on one of the parts that the error of a problem is the mean of."""
-        return _series(self.measured(kind, problem, method, **setting), lambda measured: measured.parts[name])
+        found = self.measured(kind, problem, method, **setting)
+        whole = _series(found, lambda measured: measured.parts[name])
+        sizes = [measured.extra["rows"][name] for measured in found if measured is not None]
+        return (
+            replace(whole, n_train=float(np.mean([n for n, _ in sizes])), n_test=float(np.mean([n for _, n in sizes])))
+            if sizes
+            else whole
+        )
 
 
 def _series(found: Sequence[Measured | None], error: Callable[[Measured], float]) -> Series:
@@ -142,7 +160,7 @@ class Experiment:
         From what a plan found to a section of the report.
     splits, quick_splits : int
         How many, where the user does not say.
-    needs : tuple of str
+    needs : tuple of str, or callable that returns one
         Names of data sets in the catalogue.
     networks : bool
         Whether PyTorch is needed.
@@ -158,11 +176,15 @@ class Experiment:
     show: Callable[[Found], Section]
     splits: int
     quick_splits: int
-    needs: tuple[str, ...] = ()
+    needs: tuple[str, ...] | Callable[[], tuple[str, ...]] = ()
     networks: bool = False
     epochs: int = 120
     quick_epochs: int = 3
     whole_splits: bool = False
+
+    def data_sets(self) -> tuple[str, ...]:
+        """Return the names of the data sets that are needed."""
+        return self.needs() if callable(self.needs) else self.needs
 
     def grid(self, plan: Plan) -> list[Cell]:
         """Return the cells of a plan, each once: parts of a table may share some."""
@@ -170,12 +192,20 @@ class Experiment:
 
     def section(self, store: Store, plan: Plan) -> Section:
         """Show what a plan found."""
+        from gapmin.report.html import Section
+
         found = Found(store, plan)
+        lost = found.lost(self.grid(plan))
+        if lost:
+            # Tables show what there is; nothing is said of who is best when somebody is missing.
+            method, problem = lost[0]
+            said = f"Not judged: there is no result of {method} on {problem}"
+            more = f", nor of {len(lost) - 1} others" if len(lost) > 1 else ""
+            shown = Section(self.title) if self.whole_splits else self.show(found)
+            return replace(shown, points=[f"{said}{more}."])
         if self.whole_splits:
             found = found.whole(self.grid(plan))
             if not found.splits:
-                from gapmin.report.html import Section
-
                 return Section(self.title, points=["On every split some cell failed or is missing: nothing to draw."])
         return self.show(found)
 

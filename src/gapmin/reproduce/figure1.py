@@ -60,7 +60,7 @@ def show(found: Found) -> Section:
         if resample:
             figures += [_figure(f"{problem}, {mode}", sizes, curves[problem]) for problem in NEWSGROUPS]
         groups.append(_group(mode, sizes, mean))
-        points += _say(mode, sizes, mean)
+        points += _say(mode, sizes, mean, curves)
     table = Table(
         "Figure 1: error in % by the share of the target that trains, average of six problems, lowest in bold",
         ["", *METHODS],
@@ -94,11 +94,22 @@ def _spread(series: Series) -> str:
     return "" if np.isnan(series.standard_error) else f"±{series.standard_error:.2f}"
 
 
-def _say(mode: str, sizes: tuple[float, ...], mean: dict[str, list[Series]]) -> list[str]:
+def _say(
+    mode: str,
+    sizes: tuple[float, ...],
+    mean: dict[str, list[Series]],
+    curves: dict[str, dict[str, list[Series]]],
+) -> list[str]:
     means = {method: np.array([each.mean for each in series]) for method, series in mean.items()}
     strongest = np.min([means[method] for method in BASELINES], axis=0)
     ahead = strongest - means[GAPBOOST]
     behind = [share for share, each in zip(sizes, ahead, strict=True) if not each > 0]
+    n_curves = len(curves) * len(sizes)
+    n_lowest = sum(
+        all(of[GAPBOOST][k].mean < of[each][k].mean for each in BASELINES)
+        for of in curves.values()
+        for k in range(len(sizes))
+    )
     late = [share for share in behind if share >= FROM]
     return [
         verdict(
@@ -106,6 +117,11 @@ def _say(mode: str, sizes: tuple[float, ...], mean: dict[str, list[Series]]) -> 
             f"gapBoost is the lowest of the five printed curves on average at every share, {mode}"
             + (f". It is not at {_percent(behind)}" if behind else "")
             + (f"; from {FROM:.0%} up it is." if behind and not late else "."),
+        ),
+        verdict(
+            n_lowest == n_curves,
+            f"gapBoost is the lowest of the five at every share on every problem, {mode}. It is at {n_lowest} of "
+            f"{n_curves} points.",
         ),
         verdict(
             bool((np.diff(ahead) > 0).all()),

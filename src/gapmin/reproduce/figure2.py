@@ -112,7 +112,7 @@ def _spread(curves: dict[float, NDArray[np.float64]]) -> str:
 TEXT = (
     "The paper: the influence of rho_S decreases as the target sample grows, and in all regimes there is a range of it "
     "with which gapBoost outperforms all baselines. As printed: weights, hard vote, rho_T = 0; average of six "
-    "problems.",
+    "problems. As in the paper, the best rho_S is read off the test error.",
 )
 
 EXPERIMENT = Experiment(

@@ -45,8 +45,8 @@ def cells(plan: Plan) -> list[Cell]:
 def show(found: Found) -> Section:
     """A surface for each share, and one for their mean."""
     sources, targets = grid(found.plan)
-    surfaces = {
-        f"{share:.0%} of the target trains": np.array(
+    by_share = {
+        share: np.array(
             [
                 [errors_at(found, share, GAPBOOST, **rhos(source, target)).mean() for source in sources]
                 for target in targets
@@ -54,7 +54,8 @@ def show(found: Found) -> Section:
         )
         for share in SHARES
     }
-    surfaces["average over the shares"] = np.mean(list(surfaces.values()), axis=0)
+    surfaces = {f"{share:.0%} of the target trains": surface for share, surface in by_share.items()}
+    surfaces["average over the shares"] = np.mean(list(by_share.values()), axis=0)
     figures = [
         Figure(
             SurfaceDisplay(
@@ -69,17 +70,29 @@ def show(found: Found) -> Section:
         )
         for what, surface in surfaces.items()
     ]
-    points = [_say(what, surface, sources, targets) for what, surface in surfaces.items()]
+    points = [*(_say(what, surface, sources, targets) for what, surface in surfaces.items()), _spread(by_share)]
     return Section("Figure 3: rho_S and rho_T together", TEXT, points, figures=figures)
 
 
 def _say(what: str, surface: NDArray[np.float64], sources: tuple[float, ...], targets: tuple[float, ...]) -> str:
     row, column = np.unravel_index(int(surface.argmin()), surface.shape)
-    plain = surface[0].min()
+    # Each against the same rho_S with rho_T = 0: the lowest of many would be lower by chance alone.
+    lower = surface[1:] < surface[0]
     return verdict(
-        bool(row > 0),
-        f"gapBoost does better with rho_T above 0, {what}. Lowest {surface.min():.2f} at exp(rho_S) = "
-        f"{sources[column]:g}, exp(rho_T) = {targets[row]:g}; with rho_T = 0 at best {plain:.2f}.",
+        bool(lower.mean() > 0.5),
+        f"gapBoost does better with rho_T above 0, {what}. It does in {int(lower.sum())} of {lower.size} comparisons "
+        f"at the same rho_S. The lowest is {surface.min():.2f} at exp(rho_S) = {sources[column]:g}, exp(rho_T) = "
+        f"{targets[row]:g}; with rho_T = 0, {surface[0].min():.2f}.",
+    )
+
+
+def _spread(surfaces: dict[float, NDArray[np.float64]]) -> str:
+    spread = [float(np.ptp(surface)) for surface in surfaces.values()]
+    return verdict(
+        spread == sorted(spread, reverse=True),
+        "gapBoost is less sensitive to rho_S and rho_T as the sample grows. The mean error spans "
+        + ", ".join(f"{each:.2f} at {share:.0%}" for share, each in zip(surfaces, spread, strict=True))
+        + ".",
     )
 
 

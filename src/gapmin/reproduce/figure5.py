@@ -24,9 +24,9 @@ SHARE = 0.2
 def problems(plan: Plan) -> dict[str, int | float]:
     """Return the data sets that are there, with the rows or the share of each task that train."""
     found: dict[str, int | float] = {table4.tasks().problem: QUICK_ROWS if plan.quick else ROWS}
-    for tasks, needs in ((table5.TASKS, "pacs"), (table6.TASKS, "office31"), (table7.TASKS, "office-home")):
-        if not missing_files(needs):
-            found[tasks.problem] = SHARE
+    for other in (table5, table6, table7):
+        if not any(map(missing_files, other.EXPERIMENT.data_sets())):
+            found[other.TASKS.problem] = SHARE
     return found
 
 
@@ -45,6 +45,8 @@ def show(found: Found) -> Section:
                 method: float(np.median([each.parts[method] / each.parts["Uniform"] for each in there]))
                 for method in METHODS
             }
+    if not ratios:
+        return Section("Figure 5: running time", TEXT)
     display = BarsDisplay(values=ratios, unit="time of one epoch, Uniform = 1", baseline=1.0)
     rows = [[Entry(problem), *(Entry(f"{of[each]:.2f}") for each in METHODS)] for problem, of in ratios.items()]
     points = [

@@ -118,7 +118,6 @@ def experiment(
     title: str,
     notes: Sequence[str],
     needs: tuple[str, ...],
-    epochs: int = 120,
 ) -> Experiment:
     """Make the experiment of a data set of images."""
     return Experiment(
@@ -130,5 +129,4 @@ def experiment(
         quick_splits=1,
         needs=needs,
         networks=True,
-        epochs=epochs,
     )

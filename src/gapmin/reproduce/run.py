@@ -3,25 +3,25 @@
 from __future__ import annotations
 
 import importlib.util
-import json
-import platform
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
-from importlib.metadata import PackageNotFoundError, version
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from gapmin.datasets.catalogue import fetch
 from gapmin.report.files import write_section
-from gapmin.report.html import Report, Section, write_atomically, write_html
+from gapmin.report.html import Report, Section, write_html
 
 from . import NAMES, get_experiment
 from .cells import Cell, Outcome
 from .experiment import Experiment, Plan
+from .plans import read_plans, write_plans
+from .printed import Note
+from .printed import notes as misprints
 from .runner import Completed, missing, run_grid
 from .store import Store
 from .tables import counts
 
-PLANS, PAGE = "plans.json", "reproduction.html"
+PAGE = "reproduction.html"
 TITLE = "Gap Minimization for Knowledge Sharing and Transfer, reproduced"
 
 
@@ -29,11 +29,15 @@ def lacking(experiment: Experiment) -> str:
     """Say what an experiment cannot be run without; empty where all is there, or was downloaded just now."""
     if experiment.networks and importlib.util.find_spec("torch") is None:
         return 'PyTorch is not installed: run pip install "gapmin[deep]"'
-    for name in experiment.needs:
-        try:
+    try:
+        for name in experiment.data_sets():
             fetch(name)
-        except (FileNotFoundError, ValueError) as error:
-            return str(error)
+        for problem in {cell.problem for cell in experiment.grid(Plan(1)) if experiment.networks}:
+            from . import networks
+
+            networks.check_weights(problem)
+    except (FileNotFoundError, ValueError) as error:
+        return str(error)
     return ""
 
 
@@ -94,22 +98,37 @@ def reproduce(
         Told after each cell which share of the work is done, and how many cells there are to run.
     """
     cells = list(dict.fromkeys(cell for name, plan in plans.items() for cell in get_experiment(name).grid(plan)))
+    known = read_plans(folder)
+    prepare(missing(cells, Store(folder).read(), retry_failed=retry_failed))
     with Store(folder).open() as store:
         todo = missing(cells, store, retry_failed=retry_failed)
-        prepare(todo)
         run_grid(todo, store, completed, on_progress=on_progress)
-    sections = {name: _section(name, plan, store) for name, plan in plans.items()}
-    for name, section in sections.items():
-        write_section(section, folder, name)
-    all_plans = _add_plans(folder, plans)
-    page = [sections.get(name) or _section(name, plan, store) for name, plan in all_plans.items()]
+    # Of earlier runs the page shows what is there whole: results may have been moved away, or other data have come.
+    shown = {name: plan for name, plan in known.items() if name not in plans and _is_whole(name, plan, store)}
+    shown.update(plans)
+    sections = {name: _section(name, shown[name], store) for name in NAMES if name in shown}
+    for name in plans:
+        _write(sections[name], folder, name)
+    write_plans(folder, shown)
     return Reproduction(
-        sections,
+        {name: sections[name] for name in plans},
         [outcome for cell in cells if (outcome := store.get(cell)) is not None and outcome.failure],
         len(todo),
         len(cells),
-        write_html(Report(TITLE, _headline(page), page), folder / PAGE),
+        write_html(Report(TITLE, _headline(list(sections.values())), list(sections.values())), folder / PAGE),
     )
+
+
+def _is_whole(name: str, plan: Plan, store: Store) -> bool:
+    return all(store.get(cell) is not None for cell in get_experiment(name).grid(plan))
+
+
+def _write(section: Section, folder: Path, name: str) -> None:
+    """Write the files of a section, and remove figures that an earlier run had more of."""
+    written = write_section(section, folder, name)
+    for pattern in (f"{name}.svg", f"{name}.png", f"{name}-*.svg", f"{name}-*.png"):
+        for path in set(folder.glob(pattern)) - set(written):
+            path.unlink()
 
 
 def _section(name: str, plan: Plan, store: Store) -> Section:
@@ -119,8 +138,10 @@ def _section(name: str, plan: Plan, store: Store) -> Section:
     there = [outcome for outcome in outcomes if outcome is not None]
     failed = [outcome for outcome in there if outcome.failure]
     section = shown.section(store, plan)
+    versions = "; ".join(sorted({outcome.version for outcome in there}))
     notes = [
-        f"{len(outcomes)} cells, {plan.splits} splits, seed {plan.seed}{', quick' * plan.quick}. {_versions(there)}"
+        *(f"In print, {note.block} {note.row} {note.column}: {note.text}" for note in _misprints(name)),
+        f"{len(outcomes)} cells, {plan.splits} splits, seed {plan.seed}{', quick' * plan.quick}. Run with {versions}.",
     ]
     if failed:
         notes.append(
@@ -130,33 +151,13 @@ def _section(name: str, plan: Plan, store: Store) -> Section:
     return replace(section, notes=[*section.notes, *notes])
 
 
-def _versions(outcomes: Sequence[Outcome]) -> str:
-    by = sorted({outcome.version for outcome in outcomes})
-    found = [f"gapmin {', '.join(by)}", f"Python {platform.python_version()}"]
-    needed = ["numpy", "scipy", "scikit-learn"]
-    if any(outcome.cell.kind in ("multitask", "epoch") for outcome in outcomes):
-        needed.append("torch")
-    for name in needed:
-        try:
-            found.append(f"{name} {version(name)}")
-        except PackageNotFoundError:
-            continue
-    return ", ".join(found) + "."
+def _misprints(name: str) -> tuple[Note, ...]:
+    return misprints(name) if name.startswith("table") else ()
 
 
 def _headline(sections: Sequence[Section]) -> str:
     held, missed = counts(point for section in sections for point in section.points)
     return (
-        f"{len(sections)} of {len(NAMES)} tables and figures, the paper's numbers beside ours. Of the claims tested, "
-        f"by means, {held} hold here and {missed} do not; each is said below."
+        f"{len(sections)} of {len(NAMES)} tables and figures, the paper's numbers beside ours. Of the claims judged, "
+        f"by means and not by tests, {held} hold here and {missed} do not; each is said below."
     )
-
-
-def _add_plans(folder: Path, plans: Mapping[str, Plan]) -> dict[str, Plan]:
-    """Remember how each experiment in the folder was last run, so that the page shows all of them."""
-    path = folder / PLANS
-    known = {name: Plan(**each) for name, each in json.loads(path.read_text()).items()} if path.exists() else {}
-    known |= plans
-    ordered = {name: known[name] for name in NAMES if name in known}
-    write_atomically(json.dumps({name: asdict(plan) for name, plan in ordered.items()}, indent=1) + "\n", path)
-    return ordered

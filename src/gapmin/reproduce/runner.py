@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import importlib.util
+import math
+import platform
+import socket
 import threading
 import time
 import traceback
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import cache
+from importlib.metadata import version
 
 from gapmin._parallel import one_thread, worker_options
 from gapmin._version import __version__
@@ -34,11 +40,22 @@ def run_cell(cell: Cell) -> Outcome:
     try:
         measure = find_measure(cell.kind)  # first, for only what is imported by now is held to one thread
         with _one_at_a_time, one_thread():
-            measured = measure(cell)
+            found = measure(cell)
+        if not math.isfinite(found.error):
+            raise ValueError(f"the error is {found.error}")
+        measured = found
     except Exception as error:  # whatever it is, the other cells go on
         where = traceback.extract_tb(error.__traceback__)[-1]
         failure = f"{type(error).__name__}: {error} ({where.name}, line {where.lineno})"
-    return Outcome(cell, measured, failure, time.perf_counter() - start, __version__)
+    return Outcome(cell, measured, failure, time.perf_counter() - start, versions(cell.kind))
+
+
+@cache
+def versions(kind: str) -> str:
+    """Return the versions that cells of a kind are run with, here."""
+    names = ["numpy", "scipy", "scikit-learn", *(["torch"] if kind in ("multitask", "epoch") else [])]
+    found = [f"{name} {version(name)}" for name in names if importlib.util.find_spec(name.replace("scikit-", "sk"))]
+    return ", ".join([f"gapmin {__version__}", f"Python {platform.python_version()}", *found])
 
 
 def missing(cells: Iterable[Cell], store: Store, *, retry_failed: bool = False) -> list[Cell]:
@@ -108,7 +125,8 @@ def on_this_machine(n_jobs: int = -1) -> Completed:
         from joblib.externals.loky.process_executor import BrokenProcessPool
 
         left = {cell.key: cell for cell in cells}
-        for _ in range(1 + MAX_RESTARTS):
+        n_lost = 0
+        while n_lost <= MAX_RESTARTS:
             parallel = Parallel(
                 n_jobs=n_jobs,
                 return_as="generator_unordered",
@@ -119,13 +137,16 @@ def on_this_machine(n_jobs: int = -1) -> Completed:
             try:
                 for outcome in parallel(delayed(run_cell)(cell) for cell in list(left.values())):
                     del left[outcome.cell.key]
+                    n_lost = 0
                     yield outcome
                 return
             except BrokenProcessPool:  # joblib's TerminatedWorkerError is one
-                continue
+                n_lost += 1
+        first = next(iter(left.values()))
         raise WorkersLostError(
-            f"worker processes were killed {1 + MAX_RESTARTS} times, as a machine out of memory does: what is done "
-            "is kept; run the same command again, with fewer --jobs"
+            f"worker processes were killed {n_lost} times in a row, as a machine out of memory does, with {len(left)} "
+            f"cells left (the next: {first.method} on {first.problem}): what is done is kept; run the same command "
+            "again, with fewer --jobs"
         )
 
     return completed
@@ -135,21 +156,28 @@ def on_dask(address: str, timeout: float = 10.0) -> Completed:
     """Run cells on the workers of a Dask cluster, which need gapmin and the data where they are."""
     try:
         from dask.distributed import Client, as_completed
+        from distributed.comm.addressing import get_address_host_port
     except ImportError as error:
         raise ImportError('a cluster is reached with Dask: run pip install "gapmin[dask]"') from error
+    # A client that finds nobody leaves threads behind: knock first.
+    socket.create_connection(get_address_host_port(address, strict=True), timeout).close()
     client = Client(address, timeout=timeout, set_as_default=False)
 
     def completed(cells: Sequence[Cell]) -> Iterator[Outcome]:
         with client:
             cell_of = {client.submit(run_cell, cell, pure=False): cell for cell in cells}
             for future in as_completed(list(cell_of), loop=client.loop):
-                cell = cell_of.pop(future)
-                error = future.exception()
+                if future.cancelled():
+                    raise WorkersLostError(
+                        f"the scheduler at {address} was lost: what is done is kept; run the same command again once "
+                        "it answers"
+                    )
+                cell, error = cell_of.pop(future), future.exception()
                 # `run_cell` raises nothing: this is a worker that died with the cell more often than Dask allows.
                 yield (
                     future.result()
                     if error is None
-                    else Outcome(cell, None, f"{type(error).__name__}: {error}", 0.0, __version__)
+                    else Outcome(cell, None, f"{type(error).__name__}: {error}", 0.0, versions(cell.kind))
                 )
 
     return completed

@@ -37,7 +37,7 @@ class Store:
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     with Store(Path(folder)).open() as store:
     ...         store.add(Outcome(cell("demo", "p", "m", 0, 0), Measured(1.5), "", 0.1, "0"))
-    ...     Store(Path(folder)).read().error(cell("demo", "p", "m", 0, 0))
+    ...     Store(Path(folder)).read().get(cell("demo", "p", "m", 0, 0)).measured.error
     1.5
     """
 
@@ -97,13 +97,6 @@ class Store:
     def get(self, cell: Cell) -> Outcome | None:
         """Return what came of a cell, None where it was not run."""
         return self.outcomes.get(cell.key)
-
-    def error(self, cell: Cell) -> float:
-        """Return the error of a cell that was run."""
-        outcome = self.outcomes[cell.key]
-        if outcome.measured is None:
-            raise StoreError(f"{cell.key} failed ({outcome.failure})")
-        return outcome.measured.error
 
     def _keep(self, outcomes: Iterable[Outcome]) -> None:
         self.outcomes.update((outcome.cell.key, outcome) for outcome in outcomes)

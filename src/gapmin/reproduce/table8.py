@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from gapmin.datasets.catalogue import missing_files
 from gapmin.report.html import Section
 from gapmin.report.table import Entry, Table
@@ -11,7 +13,7 @@ from .cells import Cell, Value
 from .experiment import Experiment, Found, Plan, Series
 from .multitask import Tasks, frozen
 from .printed import printed
-from .tables import AVERAGE, as_printed, difference, holm
+from .tables import AVERAGE, difference, error_entry, holm
 
 FULL, ABLATIONS, WASSERSTEIN = (
     "gapMTNN",
@@ -53,10 +55,9 @@ def show(found: Found) -> Section:
     for row, of_row in means.items():
         entries = [Entry(row)]
         for column, each in of_row.items():
-            best = min(means, key=lambda other: means[other][column].mean)
-            spread = f"±{each.standard_error:.2f}" if plan.splits > 1 else ""
+            lowest = min((of[column].mean for of in means.values() if not np.isnan(of[column].mean)), default=np.nan)
             number = printed("table8", "", row, column) if at_hand is table6.TASKS else None
-            entries.append(Entry(f"{each.mean:.2f}", spread, row == best, as_printed(number)))
+            entries.append(error_entry(each, "", each.mean == lowest, number))
         rows.append(entries)
     full = means["full method"][AVERAGE]
     tests = {row: difference(full, means[row][AVERAGE]) for row in ROWS if row != "full method"}
@@ -97,6 +98,6 @@ EXPERIMENT = Experiment(
     show,
     splits=10,
     quick_splits=1,
-    needs=("pacs", "alexnet-features"),
+    needs=lambda: ("pacs", "alexnet-features") if missing_files("office31") else ("office31",),
     networks=True,
 )

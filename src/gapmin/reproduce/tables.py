@@ -131,7 +131,7 @@ def error_table(
             return [
                 Entry(shown_name(name)),
                 *(
-                    _entry(
+                    error_entry(
                         series[method],
                         marks.get((name, method), ""),
                         method == best,
@@ -161,7 +161,8 @@ def error_table(
     )
 
 
-def _entry(series: Series, mark: str, best: bool, in_print: Printed | None) -> Entry:
+def error_entry(series: Series, mark: str, best: bool, in_print: Printed | None) -> Entry:
+    """Write mean and standard error of a series, what is marked of it, and the paper's number."""
     there = int((~np.isnan(series.errors)).sum())
     if not there:
         return Entry("failed", printed=as_printed(in_print))
@@ -189,7 +190,7 @@ def duel_table(caption: str, comparisons: Sequence[Comparison]) -> Table:
             rows.append(
                 [
                     Entry(f"less {other}"),
-                    Entry(f"{test.mean:+.2f}"),
+                    Entry("" if np.isnan(test.mean) else f"{test.mean:+.2f}"),
                     Entry("" if np.isnan(low) else f"{low:+.2f} to {high:+.2f}"),
                     Entry(_p(test.p_value)),
                     Entry(_p(adjusted), best=adjusted < LEVEL),
@@ -197,18 +198,26 @@ def duel_table(caption: str, comparisons: Sequence[Comparison]) -> Table:
                 ]
             )
         groups.append(RowGroup(comparison.block.heading, rows))
-    first = comparisons[0].block.average(comparisons[0].ours)
-    ratio = first.n_test / max(first.n_train, 1)
+    ratios = {each.block.heading: _test_rows_per_training_row(each) for each in comparisons}
     notes = [
         "Corrected resampled t-test (Nadeau & Bengio 2003) on the average of the rows, split by split; Holm's "
         "correction over the lines of a part; below 0.05 in bold. “Lower on” counts rows by their means.",
     ]
-    if ratio > 1:
+    if max(ratios.values()) > 1:
+        said = ", ".join(
+            f"{ratio:.1f} {f'({heading})' if heading else ''}".strip() for heading, ratio in ratios.items()
+        )
         notes.append(
-            f"With {ratio:.1f} test rows for each that trains, the correction allows for splits that are almost the "
-            "same data: it takes a difference several times the standard errors shown to pass it."
+            f"Test rows for each that trains: {said}. The more there are, the more the correction allows for, since "
+            "random splits of one data set share rows; it then takes a difference several times the standard errors "
+            "shown to pass it. Where rows are drawn anew from many, it is more cautious than it need be."
         )
     return Table(caption, header, groups=groups, notes=notes)
+
+
+def _test_rows_per_training_row(comparison: Comparison) -> float:
+    ours = comparison.block.average(comparison.ours)
+    return ours.n_test / max(ours.n_train, 1)
 
 
 def _p(value: float) -> str:
