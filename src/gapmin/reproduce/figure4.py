@@ -54,9 +54,9 @@ TEXT = (
     "The paper: coefficients are not uniform and not symmetric, MNIST and MNIST_M weigh each other more than SVHN, and "
     "each task relies on the others less as the sample grows.",
     "Centroids in the space of each task's own head are in bases of their own, so that even two copies of one task "
-    "look far apart: by default Gamma goes to the identity and says nothing of which tasks are related. With the "
-    "printed cost, the loss of h_j on task k, a hard task gives its weight to easy ones. With centroids of the "
-    "extractor Gamma tells.",
+    "look far apart: by default Gamma goes to the identity and says nothing of which tasks are related. As printed, "
+    "with distances summed over classes and features, these outweigh the losses all the more. With centroids of the "
+    "extractor tasks do share.",
 )
 
 EXPERIMENT = Experiment(

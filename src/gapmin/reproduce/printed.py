@@ -53,6 +53,11 @@ class Note:
     column: str
     text: str
 
+    @property
+    def cell(self) -> Cell:
+        """Block, row and column."""
+        return self.block, self.row, self.column
+
 
 # Rounding alone moves a printed average at most 0.01 from the mean of the printed rows: 0.005 from the rows' own
 # rounding and 0.005 from the average's.

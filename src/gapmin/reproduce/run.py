@@ -140,7 +140,7 @@ def _section(name: str, plan: Plan, store: Store) -> Section:
     section = shown.section(store, plan)
     versions = "; ".join(sorted({outcome.version for outcome in there}))
     notes = [
-        *(f"In print, {note.block} {note.row} {note.column}: {note.text}" for note in _misprints(name)),
+        *(f"In print, {' '.join(filter(None, note.cell))}: {note.text}" for note in _misprints(name)),
         f"{len(outcomes)} cells, {plan.splits} splits, seed {plan.seed}{', quick' * plan.quick}. Run with {versions}.",
     ]
     if failed:

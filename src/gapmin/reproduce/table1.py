@@ -64,9 +64,9 @@ DIFFERENCES = {
     (
         "TrAdaBoost",
         "Rule 2",
-    ): "It does not control the largest weight, but 20 rounds from 1/N do not take it past the cap.",
+    ): "It does not control the largest weight, but 20 rounds from 1/N seldom take it past the cap.",
     ("TransferBoost", "Rule 2"): (
-        "It does not control the largest weight, but 20 rounds from 1/N do not take it past the cap."
+        "It does not control the largest weight, but 20 rounds from 1/N seldom take it past the cap."
     ),
     ("gapBoost", "Rule 4"): (
         "It takes weight from rows in disagreement, but gives weight to rows in error, and these are often the same."
