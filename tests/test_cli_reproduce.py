@@ -104,6 +104,21 @@ def test_without_data_and_offline_there_is_one_message_and_nothing_written(name,
     assert not out.exists()
 
 
+def test_finished_results_can_be_shown_without_their_data(offline, tmp_path, outcome_of, capsys):
+    from gapmin.reproduce import get_experiment
+
+    out = tmp_path / "results"
+    cells = get_experiment("table3").grid(get_experiment("table3").plan(splits=2))
+    with Store(out).open() as store:
+        for each in cells[1:]:
+            store.add(outcome_of(each))
+    assert cli._run(["reproduce", "table3", "--splits", "2", "--out", str(out)]) == 2  # one cell is to be run yet
+    with Store(out).open() as store:
+        store.add(outcome_of(cells[0]))
+    assert cli._run(["reproduce", "table3", "--splits", "2", "--out", str(out)]) == 0
+    assert "0 cells run, 80 kept from before" in capsys.readouterr().out
+
+
 def test_offline_in_a_process_of_its_own_the_exit_code_is_2(tmp_path):
     environment = {key: value for key, value in os.environ.items() if key != "GAPMIN_DATA"}
     environment |= {"GAPMIN_OFFLINE": "1", "GAPMIN_CACHE": str(tmp_path / "none")}

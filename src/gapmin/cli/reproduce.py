@@ -2,7 +2,7 @@
 
 # No `from __future__ import annotations` here: typer reads the annotations of commands defined in a function.
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -12,8 +12,11 @@ from gapmin.cli._common import FAILED, INTERRUPTED, refuse, refuse_below_one, re
 if TYPE_CHECKING:
     import typer
 
+    from gapmin.reproduce.experiment import Plan
     from gapmin.reproduce.run import Reproduction
     from gapmin.reproduce.runner import Completed
+
+    Plans = Mapping[str, Plan]
 
 _NEEDS = ("typer", "rich", "matplotlib", "jinja2", "pyarrow", "mlxtend", "pooch")
 _SHOWN_FAILURES = 5
@@ -60,14 +63,13 @@ def add_to(app: "typer.Typer") -> None:
             refuse("reproduce", "--backend dask and --scheduler go together: give both or none")
         _check_folder(out)
         require(*_NEEDS, extra="reproduce")
-        runnable = _with_data(chosen, everything="all" in names)
-        _reproduce(
-            runnable,
-            out,
-            _completed(jobs, scheduler),
-            {"splits": splits, "epochs": epochs, "seed": seed, "quick": quick},
-            retry_failed,
-        )
+        from gapmin.reproduce import get_experiment
+
+        plans = {
+            name: get_experiment(name).plan(splits=splits, epochs=epochs, seed=seed, quick=quick) for name in chosen
+        }
+        runnable = _with_data(plans, _unfinished(plans, out, retry_failed), everything="all" in names)
+        _reproduce(runnable, out, _completed(jobs, scheduler), retry_failed)
 
 
 def _check_folder(out: Path) -> None:
@@ -88,15 +90,32 @@ def _chosen(names: Sequence[str]) -> list[str]:
     return [name for name in NAMES if name in names or "all" in names]
 
 
-def _with_data(names: Sequence[str], everything: bool) -> list[str]:
-    """Return the experiments whose data is there; refuse where one asked for by name cannot be run, or none at all."""
+def _unfinished(plans: "Plans", out: Path, retry_failed: bool) -> list[str]:
+    """Return the experiments that have cells to run: the others can be shown without their data."""
+    from gapmin.reproduce import get_experiment
+    from gapmin.reproduce.runner import missing
+    from gapmin.reproduce.store import Store, StoreError
+
+    try:
+        store = Store(out).read()
+    except StoreError as error:
+        refuse("reproduce", str(error))
+    return [
+        name
+        for name, plan in plans.items()
+        if missing(get_experiment(name).grid(plan), store, retry_failed=retry_failed)
+    ]
+
+
+def _with_data(plans: "Plans", unfinished: Sequence[str], everything: bool) -> "Plans":
+    """Return what can be run; refuse where something asked for by name cannot, or nothing that needs data can."""
     import typer
 
     from gapmin.reproduce import get_experiment
     from gapmin.reproduce.run import lacking
 
-    reasons = {name: reason for name in names if (reason := lacking(get_experiment(name)))}
-    runnable = [name for name in names if name not in reasons]
+    reasons = {name: reason for name in unfinished if (reason := lacking(get_experiment(name)))}
+    runnable = {name: plan for name, plan in plans.items() if name not in reasons}
     if reasons and (not everything or not any(get_experiment(name).data_sets() for name in runnable)):
         name, reason = next(iter(reasons.items()))
         others = f" (nor can {', '.join(list(reasons)[1:])})" if len(reasons) > 1 else ""
@@ -139,19 +158,15 @@ def _list() -> None:
     console.print("\ngapmin reproduce NAME runs one; gapmin data fetch NAME gets data.", markup=False)
 
 
-def _reproduce(
-    names: Sequence[str], out: Path, completed: "Completed", options: dict[str, int | bool | None], retry_failed: bool
-) -> None:
+def _reproduce(plans: "Plans", out: Path, completed: "Completed", retry_failed: bool) -> None:
     import typer
     from rich.console import Console
 
     from gapmin._progress import progress_on
-    from gapmin.reproduce import get_experiment
     from gapmin.reproduce.run import reproduce
     from gapmin.reproduce.runner import WorkersLostError
     from gapmin.reproduce.store import StoreError
 
-    plans = {name: get_experiment(name).plan(**options) for name in names}  # type: ignore[arg-type]
     kept = f"what is done is kept in {out}, the same command goes on"
     try:
         with progress_on(Console(stderr=True), "gapmin reproduce") as on_progress:

@@ -21,13 +21,21 @@ QUICK_ROWS = 300
 SHARE = 0.2
 
 
+def candidates(plan: Plan) -> dict[str, int | float]:
+    """Return all data sets of the figure, with the rows or the share of each task that train."""
+    rows = QUICK_ROWS if plan.quick else ROWS
+    digits = {tasks.problem: rows for tasks in (table4.WITH_SVHN, table4.WITH_USPS)}
+    return digits | {other.TASKS.problem: SHARE for other in (table5, table6, table7)}
+
+
 def problems(plan: Plan) -> dict[str, int | float]:
-    """Return the data sets that are there, with the rows or the share of each task that train."""
-    found: dict[str, int | float] = {table4.tasks().problem: QUICK_ROWS if plan.quick else ROWS}
-    for other in (table5, table6, table7):
-        if not any(map(missing_files, other.EXPERIMENT.data_sets())):
-            found[other.TASKS.problem] = SHARE
-    return found
+    """Return those whose data is there."""
+    there = {table4.tasks().problem} | {
+        other.TASKS.problem
+        for other in (table5, table6, table7)
+        if not any(map(missing_files, other.EXPERIMENT.data_sets()))
+    }
+    return {problem: size for problem, size in candidates(plan).items() if problem in there}
 
 
 def cells(plan: Plan) -> list[Cell]:
@@ -38,7 +46,7 @@ def cells(plan: Plan) -> list[Cell]:
 def show(found: Found) -> Section:
     """Bars of the ratios to Uniform."""
     ratios: dict[str, dict[str, float]] = {}
-    for problem, size in problems(found.plan).items():
+    for problem, size in candidates(found.plan).items():
         there = [each for each in found.measured("epoch", problem, ALL, train=size) if each is not None]
         if there:
             ratios[problem] = {
