@@ -15,6 +15,7 @@ from .printed import Printed, printed
 
 AVERAGE = "avg."
 LEVEL = 0.05
+FEW_SPLITS = 5
 WORSE, BETTER = "▲", "▼"
 HOLDS, FAILS = "Holds", "Does not hold"
 
@@ -203,6 +204,9 @@ def duel_table(caption: str, comparisons: Sequence[Comparison]) -> Table:
         "Corrected resampled t-test (Nadeau & Bengio 2003) on the average of the rows, split by split; Holm's "
         "correction over the lines of a part; below 0.05 in bold. “Lower on” counts rows by their means.",
     ]
+    n_splits = comparisons[0].block.average(comparisons[0].ours).errors.size
+    if n_splits < FEW_SPLITS:
+        notes.append(f"Over {n_splits} splits a test says little, in either direction.")
     if max(ratios.values()) > 1:
         said = ", ".join(
             f"{ratio:.1f} {f'({heading})' if heading else ''}".strip() for heading, ratio in ratios.items()
