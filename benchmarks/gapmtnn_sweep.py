@@ -18,6 +18,7 @@ import numpy as np
 
 import digits
 import pacs
+from gapmin.datasets import load_pacs_features
 from gapmin.deep import GapMTNN, Uniform
 from multitask_grid import run_grid
 
@@ -53,7 +54,7 @@ def main() -> None:
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--out", type=Path, default=Path(__file__).parent / "results" / "gapmtnn_sweep.csv")
     options = parser.parse_args()
-    pacs.compute_features()
+    load_pacs_features()  # computed once, before the workers ask for them
     settings = ["pacs 0.1:40", "digits 500:20"]
     seeds = range(FIRST_SEED, FIRST_SEED + options.seeds)
     rows = run_grid(

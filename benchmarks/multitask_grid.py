@@ -17,17 +17,11 @@ from joblib import Parallel, delayed
 from scipy import stats
 
 from gapmin.datasets import MultitaskSplit
-from gapmin.deep import AMTNN, AdvH, AdvW, GapMTNN, MultiObjective, MultitaskClassifier, Uniform, Weighted
+from gapmin.deep import MultitaskClassifier
+from gapmin.reproduce import names
+from gapmin.reproduce.networks import OBJECTIVES
 
-METHODS: dict[str, Callable] = {
-    "Uniform": Uniform,
-    "Weighted": Weighted,
-    "Adv.H": AdvH,
-    "Adv.W": AdvW,
-    "Multi-Obj": MultiObjective,
-    "AMTNN": AMTNN,
-    "gapMTNN": GapMTNN,
-}
+METHODS: dict[str, Callable] = {name: OBJECTIVES[name] for name in names.METHODS}
 KEY = ("setting", "method", "seed")
 
 

@@ -222,10 +222,7 @@ def _run(task: _Task) -> tuple[Cell, Trace | None]:
         booster.fit(split.X, split.y, sample_domain=split.sample_domain)
         seconds = time.perf_counter() - start
         predicted = booster.predict(split.X_test)
-    if problem.task == "classification":
-        error = 100 * float(np.mean(predicted != split.y_test))
-    else:
-        error = float(np.sqrt(np.mean((predicted - split.y_test) ** 2)))
+    error = problem.error(split.y_test, predicted)
     n_target = int((split.sample_domain < 0).sum())
     trace = None
     if method.label == GAPBOOST and problem.task == "classification" and task.split == 0 and task.n_target is None:

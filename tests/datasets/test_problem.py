@@ -122,3 +122,11 @@ def test_mistakes_are_named(change, message):
     good = {"target": (np.zeros((3, 2)), np.zeros(3)), "sources": [(np.zeros((3, 2)), np.zeros(3))]}
     with pytest.raises(ValueError, match=message):
         TransferProblem("bad", **{**good, "task": "regression", "train_size": 1, **change})
+
+
+def test_the_error_is_percent_wrong_or_the_root_of_the_mean_square():
+    X, y = [[0.0], [1.0], [2.0], [3.0]], [0, 1, 0, 1]
+    classes = TransferProblem("classes", (X, y), ((X, y),), task="classification", train_size=2)
+    assert classes.error(["a", "b", "c", "d"], ["a", "b", "c", "x"]) == 25.0
+    numbers = TransferProblem("numbers", (X, y), ((X, y),), task="regression", train_size=2)
+    assert numbers.error([0.0, 0.0], [3.0, 4.0]) == np.sqrt(12.5)

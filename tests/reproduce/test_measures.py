@@ -118,7 +118,7 @@ def networks(monkeypatch):
 
 
 def test_every_network_is_measured_by_task(networks):
-    for method in networks._VARIANTS:
+    for method in networks.OBJECTIVES:
         found = networks.measure(cell("multitask", "small", method, 0, 0, train=10, epochs=2))
         assert list(found.parts) == ["c", "a", "b"]
         assert found.error == pytest.approx(np.mean(list(found.parts.values())))

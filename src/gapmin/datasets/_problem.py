@@ -150,6 +150,13 @@ class TransferProblem:
         stacked = stack_domains(target=(X[train], y[train]), sources=self.sources)
         return Split(*map(_read_only, (*stacked, X[~train], y[~train])))
 
+    def error(self, y: ArrayLike, predicted: ArrayLike) -> float:
+        """Return the error of predictions: percent wrong of classes, the root of the mean squared error of numbers."""
+        y, predicted = np.asarray(y), np.asarray(predicted)
+        if self.task == "classification":
+            return 100 * float(np.mean(predicted != y))
+        return float(np.sqrt(np.mean((predicted - y) ** 2)))
+
     def _draw(self, size: int, rng: np.random.Generator) -> NDArray[np.int64]:
         y = self.y_target
         while True:

@@ -10,6 +10,8 @@ from functools import cached_property
 from typing import Any, Self
 
 Value = str | int | float | bool | None
+OF_NETWORKS = ("multitask", "epoch")
+"""The kinds of cells that train networks, and need PyTorch."""
 
 
 @dataclass(frozen=True)

@@ -122,27 +122,20 @@ class Found:
 
     def series(self, kind: str, problem: str, method: str, /, **setting: Value) -> Series:
         """Return the errors of a method on a problem."""
-        return _series(self.measured(kind, problem, method, **setting), lambda measured: measured.error)
+        found = self.measured(kind, problem, method, **setting)
+        return _series([None if each is None else (each.error, each.n_train, each.n_test) for each in found])
 
     def part(self, name: str, kind: str, problem: str, method: str, /, **setting: Value) -> Series:
         """Return the errors on one of the parts that the error of a problem is the mean of."""
         found = self.measured(kind, problem, method, **setting)
-        whole = _series(found, lambda measured: measured.parts[name])
-        sizes = [measured.extra["rows"][name] for measured in found if measured is not None]
-        return (
-            replace(whole, n_train=float(np.mean([n for n, _ in sizes])), n_test=float(np.mean([n for _, n in sizes])))
-            if sizes
-            else whole
-        )
+        return _series([None if each is None else (each.parts[name], *each.extra["rows"][name]) for each in found])
 
 
-def _series(found: Sequence[Measured | None], error: Callable[[Measured], float]) -> Series:
-    there = [measured for measured in found if measured is not None]
-    return Series(
-        np.array([np.nan if measured is None else error(measured) for measured in found]),
-        float(np.mean([measured.n_train for measured in there])) if there else 0.0,
-        float(np.mean([measured.n_test for measured in there])) if there else 0.0,
-    )
+def _series(found: Sequence[tuple[float, float, float] | None]) -> Series:
+    """Put together error, training rows and test rows of each split."""
+    rows = [(n_train, n_test) for _, n_train, n_test in filter(None, found)]
+    n_train, n_test = np.mean(rows, axis=0).tolist() if rows else (0.0, 0.0)
+    return Series(np.array([np.nan if each is None else each[0] for each in found]), n_train, n_test)
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ from gapmin.report.table import Entry, RowGroup, Table
 from .cells import Cell
 from .experiment import Experiment, Found, Plan, Series, average
 from .table2 import METHODS, MODES, setting_of
-from .tables import verdict
+from .tables import error_entry, verdict
 from .transfer import BASELINES, GAPBOOST, NEWSGROUPS
 
 SHARES = (0.01, 0.02, 0.05, 0.1, 0.2, 0.4, 0.8)
@@ -84,14 +84,10 @@ def _group(mode: str, sizes: tuple[float, ...], mean: dict[str, list[Series]]) -
         rows.append(
             [
                 Entry(f"{share:.0%}"),
-                *(Entry(f"{mean[method][k].mean:.2f}", _spread(mean[method][k]), method == best) for method in METHODS),
+                *(error_entry(mean[method][k], "", method == best, None) for method in METHODS),
             ]
         )
     return RowGroup(mode, rows)
-
-
-def _spread(series: Series) -> str:
-    return "" if np.isnan(series.standard_error) else f"±{series.standard_error:.2f}"
 
 
 def _say(

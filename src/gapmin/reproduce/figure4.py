@@ -10,13 +10,10 @@ from gapmin.report.html import Figure, Section
 from . import multitask
 from .cells import Cell
 from .experiment import Experiment, Found, Plan
+from .names import EXTRACTOR, GAPMTNN, PRINTED
 from .table4 import tasks
 
-VARIANTS = {
-    "gapMTNN": "default",
-    "gapMTNN printed": "as printed",
-    "gapMTNN extractor": "centroids of the extractor",
-}
+VARIANTS = {GAPMTNN: "default", PRINTED: "as printed", EXTRACTOR: "centroids of the extractor"}
 
 
 def cells(plan: Plan) -> list[Cell]:

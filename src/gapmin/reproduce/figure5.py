@@ -12,7 +12,7 @@ from gapmin.report.table import Entry, Table
 from . import table4, table5, table6, table7
 from .cells import Cell
 from .experiment import Experiment, Found, Plan
-from .multitask import METHODS
+from .names import METHODS
 from .tables import verdict
 
 ALL = "all seven"

@@ -9,11 +9,9 @@ from gapmin.report.html import Section
 
 from .cells import Cell
 from .experiment import Experiment, Found, Plan
+from .names import GAPMTNN, METHODS
 from .printed import printed
 from .tables import AVERAGE, Block, Comparison, duel_table, error_table, verdict
-
-METHODS = ("Uniform", "Weighted", "Adv.H", "Adv.W", "Multi-Obj", "AMTNN", "gapMTNN")
-OURS = "gapMTNN"
 
 
 @dataclass(frozen=True)
@@ -73,15 +71,15 @@ def section(found: Found, table: str, heading: str, tasks: Tasks, text: Sequence
     caption = f"{heading.split(':')[0]}, error in %"
     names = {} if tasks.is_as_printed else {AVERAGE: ""}
     trained = f"{plan.epochs} epochs, where the paper has 120." if plan.epochs != 120 else "120 epochs."
-    others = [method for method in METHODS if method != OURS]
+    others = [method for method in METHODS if method != GAPMTNN]
     return Section(
         heading,
         text,
         [_say(table, block, tasks) for block in blocks],
         [
-            error_table(caption, table, blocks, METHODS, OURS, notes=[trained, *notes], names=names),
+            error_table(caption, table, blocks, METHODS, GAPMTNN, notes=[trained, *notes], names=names),
             duel_table(
-                f"{OURS} against each, average of the tasks", [Comparison(each, OURS, others) for each in blocks]
+                f"{GAPMTNN} against each, average of the tasks", [Comparison(each, GAPMTNN, others) for each in blocks]
             ),
         ],
     )
@@ -89,13 +87,13 @@ def section(found: Found, table: str, heading: str, tasks: Tasks, text: Sequence
 
 def _say(table: str, block: Block, tasks: Tasks) -> str:
     means, best = block.means(AVERAGE), block.lowest(AVERAGE, METHODS)
-    in_print = printed(table, block.heading, AVERAGE, OURS)
+    in_print = printed(table, block.heading, AVERAGE, GAPMTNN)
     averages = ", ".join(f"{method} {means[method]:.2f}" for method in METHODS)
     beside = f" (in print {in_print.text})" if in_print and tasks.is_as_printed else ""
-    times = sum(block.lowest(row, METHODS) == OURS for row in block.rows)
+    times = sum(block.lowest(row, METHODS) == GAPMTNN for row in block.rows)
     return verdict(
-        best == OURS,
-        f"{OURS} has the lowest average at {block.heading}. {averages}{beside}; it is the lowest on {times} of "
+        best == GAPMTNN,
+        f"{GAPMTNN} has the lowest average at {block.heading}. {averages}{beside}; it is the lowest on {times} of "
         f"{len(block.rows)} tasks.",
     )
 

@@ -33,20 +33,10 @@ from gapmin.deep import (
 )
 
 from .cells import Cell, Measured
+from .names import ABLATIONS, EXTRACTOR, METHODS, PRINTED, WASSERSTEIN
 
-METHODS: dict[str, Callable[..., Objective]] = {
-    "Uniform": Uniform,
-    "Weighted": Weighted,
-    "Adv.H": AdvH,
-    "Adv.W": AdvW,
-    "Multi-Obj": MultiObjective,
-    "AMTNN": AMTNN,
-    "gapMTNN": GapMTNN,
-}
-ABLATIONS = ("cls. only", "w/o marginal", "w/o sem. matching", "w/o cvx opt.", "w/o marginal & sem. matching")
-PRINTED, EXTRACTOR, WASSERSTEIN = "gapMTNN printed", "gapMTNN extractor", "gapMTNN Wasserstein"
-_VARIANTS: dict[str, Callable[..., Objective]] = {
-    **METHODS,
+OBJECTIVES: dict[str, Callable[..., Objective]] = {
+    **dict(zip(METHODS, (Uniform, Weighted, AdvH, AdvW, MultiObjective, AMTNN, GapMTNN), strict=True)),
     **{name: partial(GapMTNN.ablation, name) for name in ABLATIONS},
     PRINTED: GapMTNN.printed,
     EXTRACTOR: partial(GapMTNN, centroid_space="extractor"),
@@ -99,7 +89,7 @@ def classifier(cell: Cell, **options: Any) -> MultitaskClassifier:
     """Make the unfitted network of a cell."""
     _, extractor, batch_size = setup(cell.problem)
     return MultitaskClassifier(
-        _VARIANTS[cell.method](),
+        OBJECTIVES[cell.method](),
         extractor=extractor,
         batch_size=batch_size,
         device="cpu",

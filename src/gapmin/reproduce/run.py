@@ -12,7 +12,7 @@ from gapmin.report.files import write_section
 from gapmin.report.html import Report, Section, write_html
 
 from . import NAMES, get_experiment
-from .cells import Cell, Outcome
+from .cells import OF_NETWORKS, Cell, Outcome
 from .experiment import Experiment, Plan
 from .plans import read_plans, write_plans
 from .printed import Note
@@ -43,7 +43,7 @@ def lacking(experiment: Experiment) -> str:
 
 def prepare(cells: Sequence[Cell]) -> None:
     """Make ready what takes long and all workers need: features of images."""
-    for problem in dict.fromkeys(cell.problem for cell in cells if cell.kind in ("multitask", "epoch")):
+    for problem in dict.fromkeys(cell.problem for cell in cells if cell.kind in OF_NETWORKS):
         from . import networks
 
         networks.prepare(problem)

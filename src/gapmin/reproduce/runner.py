@@ -17,7 +17,7 @@ from importlib.metadata import version
 from gapmin._parallel import one_thread, worker_options
 from gapmin._version import __version__
 
-from .cells import Cell, Outcome
+from .cells import OF_NETWORKS, Cell, Outcome
 from .measures import find_measure
 from .store import Store
 
@@ -53,7 +53,7 @@ def run_cell(cell: Cell) -> Outcome:
 @cache
 def versions(kind: str) -> str:
     """Return the versions that cells of a kind are run with, here."""
-    names = ["numpy", "scipy", "scikit-learn", *(["torch"] if kind in ("multitask", "epoch") else [])]
+    names = ["numpy", "scipy", "scikit-learn", *(["torch"] if kind in OF_NETWORKS else [])]
     found = [f"{name} {version(name)}" for name in names if importlib.util.find_spec(name.replace("scikit-", "sk"))]
     return ", ".join([f"gapmin {__version__}", f"Python {platform.python_version()}", *found])
 

@@ -62,10 +62,7 @@ def measure(cell: Cell) -> Measured:
         model = method(cell.method, cell.values, random_state=cell.random_state + k)
         model.fit(split.X, split.y, sample_domain=split.sample_domain)
         predicted = model.predict(split.X_test)
-        if problem.task == "classification":
-            errors[problem.name] = 100 * float(np.mean(predicted != split.y_test))
-        else:
-            errors[problem.name] = float(np.sqrt(np.mean((predicted - split.y_test) ** 2)))
+        errors[problem.name] = problem.error(split.y_test, predicted)
         n_train.append(int((split.sample_domain < 0).sum()))
         n_test.append(split.y_test.size)
     return Measured(
