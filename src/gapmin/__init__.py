@@ -11,6 +11,7 @@ from gapmin.boosting import (
     TransferBoostClassifier,
 )
 from gapmin.domains import TargetKFold, TargetShuffleSplit, split_domains, stack_domains
+from gapmin.selection import TransferClassifierCV, TransferRegressorCV
 
 __all__ = [
     "AdaBoostClassifier",
@@ -22,6 +23,8 @@ __all__ = [
     "TrAdaBoostClassifier",
     "TrAdaBoostRegressor",
     "TransferBoostClassifier",
+    "TransferClassifierCV",
+    "TransferRegressorCV",
     "__version__",
     "split_domains",
     "stack_domains",

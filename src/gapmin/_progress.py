@@ -50,6 +50,11 @@ def counting(total: int, done: int, verbose: int, description: str) -> Iterator[
         yield lambda done, description: bar.update(task, completed=done, description=description)
 
 
+def say(line: str) -> None:
+    """Write a line of progress to standard error."""
+    _standard_error().print(line, style="dim", highlight=False, markup=False)
+
+
 def _standard_error() -> Console:
     try:
         from rich.console import Console

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from abc import ABCMeta, abstractmethod
+from abc import abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass
 from numbers import Integral
@@ -10,19 +10,16 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin
-from sklearn.utils import _safe_indexing, check_random_state, get_tags
-from sklearn.utils._param_validation import HasMethods, Interval
-from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import _check_y, _num_samples, check_is_fitted, column_or_1d, validate_data
+from sklearn.base import ClassifierMixin
+from sklearn.utils import check_random_state
+from sklearn.utils._param_validation import Interval
+from sklearn.utils.validation import check_is_fitted
 
 from gapmin._progress import progress
-from gapmin._validation import check_sample_weight
 from gapmin.boosting._learners import Learners
+from gapmin.boosting._meta import TransferMetaEstimator
 from gapmin.boosting._rows import Array, Rows
 from gapmin.boosting._weights import normalise
-from gapmin.domains import check_domains
-from gapmin.linear import WeightedLogisticRegression
 
 
 @dataclass
@@ -61,25 +58,16 @@ class Round:
         return cls(learner, 1.0, error, None, keep=not so_far, record=record)
 
 
-class BaseBoosting(MetaEstimatorMixin, BaseEstimator, metaclass=ABCMeta):
-    """What all boosters share: parameters, validation, the loop and its record."""
-
-    __metadata_request__fit: ClassVar[dict[str, bool]] = {"sample_domain": True}
+class BaseBoosting(TransferMetaEstimator):
+    """What all boosters share: parameters, the loop and its record."""
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "estimator": [HasMethods(["fit", "predict"]), None],
+        **TransferMetaEstimator._parameter_constraints,
         "n_estimators": [Interval(Integral, 1, None, closed="left")],
-        "resample": ["boolean"],
-        "n_jobs": [Integral, None],
-        "random_state": ["random_state"],
         "verbose": ["verbose"],
     }
 
-    estimator: Any
     n_estimators: int
-    resample: bool
-    n_jobs: int | None
-    random_state: Any
     verbose: int
 
     estimators_: list[Any]
@@ -88,7 +76,6 @@ class BaseBoosting(MetaEstimatorMixin, BaseEstimator, metaclass=ABCMeta):
     sample_weight_: Array
     mass_history_: Array
     domains_: NDArray[np.int64]
-    classes_: NDArray[Any]
 
     @abstractmethod
     def _round(self, rows: Rows, learners: Learners, log_weight: Array, so_far: list[Round]) -> Round:
@@ -103,9 +90,6 @@ class BaseBoosting(MetaEstimatorMixin, BaseEstimator, metaclass=ABCMeta):
 
     def _check_settings(self, rows: Rows) -> None:
         """Raise where parameters and data do not go together."""
-
-    def _used_rows(self, domain: NDArray[np.int64], weight: Array) -> NDArray[np.bool_]:
-        return weight > 0
 
     def fit(
         self,
@@ -163,61 +147,6 @@ class BaseBoosting(MetaEstimatorMixin, BaseEstimator, metaclass=ABCMeta):
     def _finish(self, rows: Rows, rounds: list[Round]) -> None:
         """Record what only this algorithm has to tell."""
 
-    @abstractmethod
-    def _default_learner(self) -> BaseEstimator:
-        """Return the base learner used where the user names none."""
-
-    def _template(self) -> Any:
-        return self._default_learner() if self.estimator is None else self.estimator
-
-    def _validate_training_data(
-        self, X: Any, y: ArrayLike, sample_domain: ArrayLike | None, sample_weight: ArrayLike | None
-    ) -> tuple[Rows, NDArray[np.bool_]]:
-        if y is None:
-            raise ValueError(f"{type(self).__name__} requires y to be passed, but the target y is None.")
-        X = self._validate_X(X, reset=True)
-        labels = column_or_1d(y, warn=True)
-        if isinstance(self, ClassifierMixin):
-            check_classification_targets(labels)
-        else:
-            labels = _check_y(labels, y_numeric=True).astype(np.float64, copy=False)
-        n = _num_samples(X)
-        if labels.shape[0] != n:
-            raise ValueError(f"y has {labels.shape[0]} labels for {n} rows of X: give one label a row")
-        weight = check_sample_weight(sample_weight, n)
-        domain = check_domains(sample_domain, n)
-        used = self._used_rows(domain, weight)
-        if not (domain[used] < 0).any():
-            raise ValueError(
-                f"no target rows of positive weight among {n}: give some target rows a positive sample_weight"
-            )
-        if not used.all():
-            X, labels = _safe_indexing(X, np.flatnonzero(used)), labels[used]
-            domain, weight = domain[used], weight[used]
-        if isinstance(self, ClassifierMixin):
-            self.classes_, labels = np.unique(labels, return_inverse=True)
-            self._check_target_classes(labels[domain < 0])
-        return Rows(X, labels, domain, weight), used
-
-    def _check_target_classes(self, codes: NDArray[np.intp]) -> None:
-        if np.ptp(codes) == 0:
-            raise ValueError(
-                f"the target has one class ({self.classes_[codes[0]]}) among its {codes.size} rows; "
-                f"{type(self).__name__} needs two classes: add target rows of another class"
-            )
-
-    def _validate_X(self, X: Any, *, reset: bool) -> Any:
-        """Check what can be checked without changing what the base learner is given."""
-        if isinstance(self._template(), WeightedLogisticRegression):
-            return validate_data(self, X, reset=reset, accept_sparse="csr", dtype=[np.float64, np.float32])
-        # A foreign learner knows best what it takes: a pipeline that imputes does not say so in its tags.
-        if not hasattr(X, "columns"):
-            return validate_data(self, X, reset=reset, accept_sparse="csr", dtype=None, ensure_all_finite=False)
-        validate_data(self, X, reset=reset, skip_check_array=True)
-        if _num_samples(X) == 0:
-            raise ValueError("X has 0 rows: give at least one (found array with 0 sample(s))")
-        return X
-
     @property
     def feature_importances_(self) -> Array:
         """Importances of the learners that vote, averaged by the size of their say."""
@@ -239,10 +168,3 @@ class BaseBoosting(MetaEstimatorMixin, BaseEstimator, metaclass=ABCMeta):
     def _stages(self) -> Iterator[slice]:
         for n_fitted in range(1, len(self.estimators_) + 1):
             yield self._voters(n_fitted)
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        learner = get_tags(self._template())
-        tags.input_tags.sparse = learner.input_tags.sparse
-        tags.input_tags.allow_nan = learner.input_tags.allow_nan
-        return tags

@@ -1,0 +1,150 @@
+"""The league: `Transfer*CV` against what one would do by hand, on many problems, with honest and poisoned sources."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from functools import cache
+from itertools import permutations
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
+from sklearn.linear_model import Ridge
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+from gapmin.boosting import (
+    GapBoostClassifier,
+    GapBoostRegressor,
+    TrAdaBoostClassifier,
+    TrAdaBoostRegressor,
+    TransferBoostClassifier,
+)
+from gapmin.datasets import (
+    TransferProblem,
+    embedded_problems,
+    load_newsgroups,
+    load_office_caltech,
+    load_thirds,
+)
+from gapmin.linear import WeightedLogisticRegression
+from gapmin.selection import (
+    TransferClassifierCV,
+    TransferRegressorCV,
+    WeightedPoolingClassifier,
+    WeightedPoolingRegressor,
+)
+
+from .cells import Cell, Measured
+
+OURS, ALONE = "TransferCV", "target only"
+METHODS = (
+    ALONE,
+    "pooled",
+    "weighted pooling",
+    "TrAdaBoost",
+    "TransferBoost",
+    "gapBoost",
+    "gradient boosting",
+    OURS,
+)
+POISONS = ("none", "labels", "features")
+
+
+def _ridge() -> Any:
+    return make_pipeline(StandardScaler(), Ridge())
+
+
+_CLASSIFIERS: dict[str, Callable[[], Any]] = {
+    ALONE: lambda: TransferClassifierCV(methods=[ALONE]),
+    "pooled": lambda: WeightedPoolingClassifier(target_share=None),
+    "weighted pooling": lambda: WeightedPoolingClassifier(WeightedLogisticRegression(0.001), target_share=0.8),
+    "TrAdaBoost": TrAdaBoostClassifier,
+    "TransferBoost": TransferBoostClassifier,
+    "gapBoost": GapBoostClassifier,
+    "gradient boosting": HistGradientBoostingClassifier,
+    OURS: TransferClassifierCV,
+}
+_REGRESSORS: dict[str, Callable[[], Any]] = {
+    ALONE: lambda: TransferRegressorCV(methods=[ALONE]),
+    "pooled": lambda: WeightedPoolingRegressor(_ridge(), target_share=None),
+    "weighted pooling": lambda: WeightedPoolingRegressor(_ridge(), target_share=0.5),
+    "TrAdaBoost": TrAdaBoostRegressor,
+    "gapBoost": lambda: GapBoostRegressor(stop_when_perfect=False),
+    "gradient boosting": HistGradientBoostingRegressor,
+    OURS: TransferRegressorCV,
+}
+
+
+def methods_for(task: str) -> tuple[str, ...]:
+    """Return the methods that there are for a task: TransferBoost is for classes alone."""
+    return tuple(_CLASSIFIERS if task == "classification" else _REGRESSORS)
+
+
+@cache
+def problems() -> dict[str, TransferProblem]:
+    """Return every problem of the league by name, its sources pooled."""
+    found = [*embedded_problems(), *load_thirds("concrete")]
+    found += [replace(each, name=f"{each.name} (20 Newsgroups)") for each in load_newsgroups()]
+    for whitened in (True, False):
+        kind = "whitened" if whitened else "as they are"
+        for k, (source, target) in enumerate(permutations("ACDW", 2)):
+            # One of the five pairs of classes for each pair of collections, in turn.
+            problem: Any = load_office_caltech(source, target, whitened=whitened)[k % 5]  # type: ignore[call-overload]
+            found.append(replace(problem, name=f"{problem.name} (Office-Caltech, {kind})"))
+    return {problem.name: problem.pooled() for problem in found}
+
+
+def poisoned(problem: TransferProblem, poison: str, seed: int) -> TransferProblem:
+    """Return the problem with a source that is of no use.
+
+    "labels": two classes are exchanged, of more each takes the place of the next, numbers are mirrored about their
+    mean. "features": the columns of the source are put in another order.
+    """
+    X, y = problem.sources[0]
+    if poison == "labels":
+        return replace(problem, sources=((X, _turned(y, problem.task)),))
+    order = np.random.default_rng(seed).permutation(X.shape[1])
+    return replace(problem, sources=((X[:, order], y),))
+
+
+def _turned(y: NDArray[Any], task: str) -> NDArray[Any]:
+    if task == "regression":
+        return 2 * y.mean() - y
+    classes, codes = np.unique(y, return_inverse=True)
+    return classes[(codes + 1) % classes.size]
+
+
+def measure(cell: Cell) -> Measured:
+    """Fit a method on one split of a problem, and keep what `TransferCV` said."""
+    problem = problems()[cell.problem]
+    poison = str(cell.values["poison"])
+    if poison != "none":
+        problem = poisoned(problem, poison, 1000 * cell.seed + cell.split)
+    split = problem.split(cell.split, random_state=cell.seed)
+    kinds = _CLASSIFIERS if problem.task == "classification" else _REGRESSORS
+    model = kinds[cell.method]()
+    if "random_state" in model.get_params():
+        model.set_params(random_state=cell.random_state)
+    if cell.method == "gradient boosting":
+        model.fit(split.X, split.y)
+    else:
+        model.fit(split.X, split.y, sample_domain=split.sample_domain)
+    extra = {}
+    if cell.method == OURS:
+        said = model.transfer_verdict_
+        extra = {
+            "transfers": said.transfers,
+            "method": said.method,
+            "chosen": said.chosen,
+            "p_value": said.p_value,
+            "source_weight": 1 - model.domain_weight_[-1],
+        }
+    return Measured(
+        problem.error(split.y_test, model.predict(split.X_test)),
+        n_train=int((split.sample_domain < 0).sum()),
+        n_test=split.y_test.size,
+        extra=extra,
+    )

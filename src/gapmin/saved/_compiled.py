@@ -1,0 +1,194 @@
+"""State that compiled code follows without looking: an index out of place would read or write memory not its own.
+
+Everything here is checked before anything is built. `Attributes` are those of one object, as decoded from the file.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gapmin.saved._archive import Refusal
+
+Attributes = dict[str, Any]
+
+
+def check_tree(arguments: Any, state: Any, n_features_in: Any, n_outputs: Any) -> None:
+    """Check a tree of scikit-learn against its estimator: a file may name any child, feature or depth.
+
+    `n_features_in` is what the estimator checks the columns of X against, so that no split may ask for a later one.
+    """
+    from sklearn.tree._tree import NODE_DTYPE
+
+    _need(isinstance(arguments, list) and len(arguments) == 3, "a tree is not made of three arguments")
+    n_features, n_classes, n_trees_out = arguments
+    _need(_is_count(n_features) and n_features == n_features_in, "a tree has not the features of its estimator")
+    _need(_is_count(n_trees_out) and n_trees_out == n_outputs, "a tree has not the outputs of its estimator")
+    _need(
+        _is_array(n_classes, np.dtype(np.intp), 1) and n_classes.size == n_trees_out and n_classes.min() >= 1,
+        "a tree has a wrong number of classes",
+    )
+    _need(
+        isinstance(state, dict) and set(state) == {"max_depth", "node_count", "nodes", "values"},
+        "a tree has not the parts of a tree",
+    )
+    nodes, values = state["nodes"], state["values"]
+    _need(_is_array(nodes, NODE_DTYPE, 1), "a tree has nodes of a wrong kind")
+    _need(_is_count(state["node_count"]) and state["node_count"] == nodes.size, "a tree has a wrong number of nodes")
+    _need(
+        _is_array(values, np.dtype(np.float64), 3) and values.shape == (nodes.size, n_trees_out, n_classes.max()),
+        "a tree has values of a wrong shape",
+    )
+    left, right = nodes["left_child"], nodes["right_child"]
+    leaf = left == -1
+    _need(bool((leaf == (right == -1)).all()), "a tree has a node with one child")
+    depth = _check_shape(left, right, ~leaf)
+    # A path through the tree is written to memory for as many steps as the tree says it is deep.
+    _need(type(state["max_depth"]) is int and state["max_depth"] == depth, "a tree has a wrong depth")
+    _check_splits(nodes["feature"], nodes["threshold"], nodes["missing_go_to_left"], ~leaf, n_features)
+
+
+def check_histogram_boosting(found: Attributes) -> None:
+    """Check the trees of histogram gradient boosting; splits on categories are not let in."""
+    from sklearn.ensemble._hist_gradient_boosting.common import PREDICTOR_RECORD_DTYPE
+
+    # While it is being fitted, it predicts for binned rows without counting their columns.
+    _need("_in_fit" not in found, "histogram gradient boosting was saved while it was being fitted")
+    if "_predictors" not in found:
+        return
+    n_features: Any = found.get("n_features_in_")
+    mapper: Any = found.get("_bin_mapper")
+    _need(_is_count(n_features), "histogram gradient boosting does not know its features")
+    categorical: Any = mapper.get("is_categorical_") if isinstance(mapper, dict) else None
+    _need(
+        _is_array(categorical, np.dtype(np.uint8), 1) and categorical.size == n_features and not categorical.any(),
+        "histogram gradient boosting has categories that its trees do not",
+    )
+    for predictor in (each for one_round in found["_predictors"] for each in one_round):
+        nodes = predictor.get("nodes")
+        _need(_is_array(nodes, PREDICTOR_RECORD_DTYPE, 1) and nodes.size >= 1, "a tree has nodes of a wrong kind")
+        for name in ("raw_left_cat_bitsets", "binned_left_cat_bitsets"):
+            bits = predictor.get(name)
+            _need(_is_array(bits, np.dtype(np.uint32), 2) and bits.shape == (0, 8), "a tree has sets of categories")
+        _need(bool((nodes["is_leaf"] <= 1).all()) and not nodes["is_categorical"].any(), "a tree has a wrong node")
+        split = nodes["is_leaf"] == 0
+        _check_shape(nodes["left"].astype(np.int64), nodes["right"].astype(np.int64), split)
+        _check_splits(nodes["feature_idx"], nodes["num_threshold"], nodes["missing_go_to_left"], split, n_features)
+
+
+def _check_shape(left: NDArray[Any], right: NDArray[Any], split: NDArray[np.bool_]) -> int:
+    """Every node but the root is the child of exactly one that stands before it; return the depth."""
+    _need(left.size >= 1, "a tree has no nodes")
+    parent = np.flatnonzero(split)
+    children = np.concatenate([left[parent], right[parent]])
+    own = np.sort(children)
+    _need(
+        bool(np.array_equal(own, np.arange(1, left.size)) and (children > np.tile(parent, 2)).all()),
+        "a tree has a child out of range, or one that is nobody's or two nodes' child",
+    )
+    depth, level = -1, np.array([0])
+    while level.size:
+        depth += 1
+        inner = level[split[level]]
+        level = np.concatenate([left[inner], right[inner]])
+    return depth
+
+
+def _check_splits(
+    feature: NDArray[Any], threshold: NDArray[Any], missing: NDArray[Any], split: NDArray[np.bool_], n_features: int
+) -> None:
+    asked = feature[split]
+    _need(
+        bool(((asked >= 0) & (asked < n_features)).all()), f"a tree splits on a feature that is not among {n_features}"
+    )
+    _need(not np.isnan(threshold[split]).any(), "a tree splits at NaN")
+    _need(bool((missing[split] <= 1).all()), "a tree sends missing values neither left nor right")
+
+
+def check_one_hot(found: Attributes) -> None:
+    """Check that the columns an encoder will fill are those it will say it has: a sparse matrix is made of them."""
+    if "categories_" not in found and "_n_features_outs" not in found:
+        return
+    categories: Any = found.get("categories_")
+    widths: Any = found.get("_n_features_outs")
+    _need(isinstance(categories, list) and isinstance(widths, list), "a one-hot encoder has no list of categories")
+    n = len(categories)
+    grouped = found.get("_infrequent_enabled")
+    _need(grouped is True or grouped is False, "a one-hot encoder does not say whether it groups rare categories")
+    rare: Any = found.get("_infrequent_indices") if grouped else [None] * n
+    mappings: Any = found.get("_default_to_infrequent_mappings") if grouped else [None] * n
+    dropped = found.get("_drop_idx_after_grouping")
+    drops = [None] * n if dropped is None else list(dropped) if isinstance(dropped, np.ndarray) else []
+    _need(
+        isinstance(rare, list)
+        and isinstance(mappings, list)
+        and n == len(widths) == len(rare) == len(mappings) == len(drops),
+        "a one-hot encoder has parts for different numbers of columns",
+    )
+    for values, width, few, mapping, drop in zip(categories, widths, rare, mappings, drops, strict=True):
+        _need(isinstance(values, np.ndarray) and values.ndim == 1 and values.size > 0, "a column has no categories")
+        if values.dtype.kind not in "OUS":  # these are looked up by bisection
+            known = values[:-1] if values.dtype.kind == "f" and np.isnan(values[-1]) else values
+            _need(bool((known[1:] > known[:-1]).all()), "a one-hot encoder has categories out of order")
+        groups = values.size
+        _need((few is None) == (mapping is None), "a one-hot encoder has rare categories but no group for them")
+        if mapping is not None:
+            _need(_within(mapping, values.size) and mapping.size == values.size, "a category has a group out of range")
+            _need(_within(few, values.size) and few.size > 0, "a rare category is out of range")
+            groups = int(mapping.max()) + 1
+        if drop is not None:
+            _need(_is_integer(drop) and 0 <= drop < groups, "a one-hot encoder drops a category that it has not")
+        _need(type(width) is int and width == groups - (drop is not None), "a one-hot encoder has a wrong width")
+
+
+def check_random_state(found: Attributes) -> None:
+    """Check a Mersenne Twister: NumPy follows its position without looking."""
+    state: Any = found.get("state")
+    _need(
+        set(found) == {"bit_generator", "state", "has_gauss", "gauss"}
+        and found["bit_generator"] == "MT19937"
+        and isinstance(state, dict)
+        and set(state) == {"key", "pos"},
+        "a random state is of a kind that gapmin does not restore",
+    )
+    _need(_is_array(state["key"], np.dtype(np.uint32), 1) and state["key"].size == 624, "a random state has no key")
+    _need(type(state["pos"]) is int and 0 <= state["pos"] <= 624, "a random state has a position out of range")
+    _need(found["has_gauss"] in (0, 1) and isinstance(found["gauss"], int | float), "a random state is broken")
+
+
+def check_random_generator(bits: Attributes, seeds: Attributes) -> None:
+    """Let in PCG64 only, which has no indices, and a seed of the usual size."""
+    _need(
+        set(bits) == {"bit_generator", "state", "has_uint32", "uinteger"} and bits["bit_generator"] == "PCG64",
+        "a random generator is of a kind that gapmin does not restore",
+    )
+    _need(
+        set(seeds) == {"entropy", "spawn_key", "pool_size", "n_children_spawned"} and seeds["pool_size"] == 4,
+        "a random generator has a seed of a kind that gapmin does not restore",
+    )
+
+
+def _need(holds: bool, wrong: str) -> None:
+    if not holds:
+        raise Refusal(wrong)
+
+
+def _is_count(value: Any) -> bool:
+    return type(value) is int and value >= 1
+
+
+def _is_integer(value: Any) -> bool:
+    return isinstance(value, int | np.integer) and not isinstance(value, bool)
+
+
+def _is_array(value: Any, dtype: np.dtype[Any], ndim: int) -> bool:
+    return isinstance(value, np.ndarray) and value.dtype == dtype and value.ndim == ndim
+
+
+def _within(value: Any, size: int) -> bool:
+    """Whether these are indices into something of that size."""
+    if not (isinstance(value, np.ndarray) and value.dtype.kind in "iu" and value.ndim == 1):
+        return False
+    return bool(((value >= 0) & (value < size)).all())

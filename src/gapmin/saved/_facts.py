@@ -1,0 +1,97 @@
+"""What stands beside the model: format, versions, checksums, and which of them go with what is installed."""
+
+from __future__ import annotations
+
+import importlib
+import io
+import json
+import platform
+import re
+import zipfile
+from typing import Any
+
+import numpy as np
+import scipy
+import sklearn
+
+from gapmin._version import __version__
+from gapmin.saved._archive import COPY_AGAIN, FACTS, SCHEMA, Archive, Refusal, checksum, parse, say
+
+FORMAT = 1
+"""The number of the format; a file with a higher one is from a later gapmin."""
+
+
+def import_skops() -> Any:
+    """Return the package, or say what to install."""
+    try:
+        importlib.import_module("skops.io")
+    except ImportError as error:
+        raise ImportError('skops missing: run pip install "gapmin[cli]"') from error
+    return importlib.import_module("skops")
+
+
+def versions_here() -> dict[str, str]:
+    """Return the versions of what makes a model."""
+    return {
+        "gapmin": __version__,
+        "numpy": np.__version__,
+        "python": platform.python_version(),
+        "scikit-learn": sklearn.__version__,
+        "scipy": scipy.__version__,
+        "skops": import_skops().__version__,
+    }
+
+
+def read_facts(archive: Archive) -> dict[str, Any]:
+    """Return what stands beside the model, its format, versions and checksums checked."""
+    facts = parse(archive.read(FACTS), FACTS)
+    number = facts.get("format") if isinstance(facts, dict) else None
+    if type(number) is not int or number < 1:
+        raise Refusal(f"{FACTS} does not say which format it has")
+    if number > FORMAT:
+        raise Refusal(
+            f"it has format {number} and gapmin {__version__} reads up to {FORMAT}",
+            "pip install --upgrade gapmin, or fit the model again",
+        )
+    kinds = {"about": dict, "format": int, "members": dict, "schema": dict | None, "versions": dict}
+    if set(facts) != set(kinds) or not all(isinstance(facts[key], kind) for key, kind in kinds.items()):
+        raise Refusal(f"{FACTS} has not the entries of a model file")
+    _check_versions(facts["versions"])
+    if set(facts["members"]) != archive.names - {FACTS}:
+        raise Refusal(f"its members are not those that {FACTS} lists", COPY_AGAIN)
+    for name, wanted in facts["members"].items():
+        if checksum(archive.read(name)) != wanted:
+            raise Refusal(f"its member {name!r} was altered (checksum)", COPY_AGAIN)
+    return facts
+
+
+def _check_versions(versions: dict[str, Any]) -> None:
+    here = versions_here()
+    if set(versions) != set(here) or not all(isinstance(each, str) for each in versions.values()):
+        raise Refusal(f"{FACTS} does not say which versions made it")
+    for name in ("gapmin", "scikit-learn"):
+        if _series(versions[name]) != _series(here[name]):
+            series = ".".join(_series(versions[name])) or "x"
+            raise Refusal(
+                f"it was made with {name} {say(versions[name])} and this is {here[name]}",
+                f'pip install "{name}=={series}.*", or fit the model again',
+            )
+
+
+def _series(version: str) -> tuple[str, ...]:
+    """Return major and minor: what may not differ."""
+    found = re.match(r"([0-9]{1,6})\.([0-9]{1,6})(?![0-9])", version)
+    return found.groups() if found else ()
+
+
+def check_protocol(root: Any, version: str) -> None:
+    """Refuse the nodes of another skops: only those of this one were reviewed."""
+    skops = import_skops()
+    with zipfile.ZipFile(io.BytesIO(skops.io.dumps(0))) as archive:
+        ours = json.loads(archive.read(SCHEMA))["protocol"]
+    found = root.get("protocol") if isinstance(root, dict) else None
+    if type(found) is not int or found != ours:
+        raise Refusal(
+            f"it has protocol {say(found)} of skops {say(version)}, and skops {skops.__version__} has {ours}",
+            f"pip install skops=={say(version)}, or fit the model again",
+        )

@@ -1,0 +1,238 @@
+"""Save a fitted model, and load it again."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import warnings
+import zipfile
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from sklearn.exceptions import NotFittedError
+from sklearn.utils.validation import check_is_fitted
+
+from gapmin.saved._archive import (
+    FACTS,
+    SCHEMA,
+    Archive,
+    ModelFileError,
+    Refusal,
+    check_place,
+    checksum,
+    pack,
+    parse,
+    read_file,
+    say,
+    write_file,
+)
+from gapmin.saved._facts import FORMAT, check_protocol, import_skops, read_facts, versions_here
+from gapmin.saved._nodes import Schema
+from gapmin.saved._types import TRUSTED
+
+
+@dataclass(frozen=True)
+class SavedModel:
+    """What a model file holds.
+
+    Attributes
+    ----------
+    model : estimator
+        Fitted, as it was saved.
+    schema : dict or None
+        What the columns and labels must be, as given to `save_model`.
+    about : dict
+        Whatever else was given to `save_model`.
+    versions : dict of str to str
+        Of gapmin, Python, numpy, scipy, scikit-learn and skops when the file was written.
+    """
+
+    model: Any
+    schema: dict[str, Any] | None
+    about: dict[str, Any]
+    versions: dict[str, str]
+
+
+def save_model(
+    model: Any,
+    path: str | os.PathLike[str],
+    *,
+    schema: dict[str, Any] | None = None,
+    about: dict[str, Any] | None = None,
+) -> Path:
+    """Write a fitted model to a file, whole or not at all.
+
+    The file holds no code and no training rows that the model does not need. What `load_model` would refuse is refused
+    here, before anything is written. Equal models make equal files.
+
+    Parameters
+    ----------
+    model : estimator
+        A fitted estimator of gapmin or scikit-learn, or a pipeline of them, made of the types in `TRUSTED`.
+    path : path
+        An existing file there is replaced once the new one is complete.
+    schema : dict, optional
+        What the columns and labels must be; plain JSON values.
+    about : dict, optional
+        Anything to be remembered with the model; plain JSON values.
+
+    Returns
+    -------
+    Path
+        Where the file is.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from gapmin.linear import WeightedLogisticRegression
+    >>> model = WeightedLogisticRegression().fit([[0.0], [1.0], [2.0], [3.0]], ["no", "no", "yes", "yes"])
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = save_model(model, f"{folder}/model.skops", schema={"columns": ["size"]})
+    ...     saved = load_model(path)
+    >>> saved.model.predict([[0.5], [2.5]])
+    array(['no', 'yes'], dtype=...)
+    >>> saved.schema
+    {'columns': ['size']}
+    """
+    place = Path(path)
+    check_place(place)
+    import_skops()
+    try:
+        _check_model(model)
+        content = _write(model, _plain(schema, "schema"), _plain(about or {}, "about"))
+        _restore(content)
+    except Refusal as refusal:
+        remedy = refusal.remedy or "keep such a model with joblib, and load it only where you trust it"
+        raise ModelFileError(f"{place} is not written, for {refusal.fault}: {remedy}") from refusal
+    write_file(content, place)
+    return place
+
+
+def load_model(path: str | os.PathLike[str]) -> SavedModel:
+    """Read a model from a file, after checking all of it.
+
+    The checksums guard against accidents, not against somebody who makes them anew. Against that person stands the list
+    of types, `TRUSTED`: before anything is built, every type in the file is looked up in it, and every index that
+    compiled code would follow is checked.
+
+    Parameters
+    ----------
+    path : path
+
+    Returns
+    -------
+    SavedModel
+
+    Raises
+    ------
+    ModelFileError
+        Where the file is not there, is not ours, was altered, was made by a version that does not go with this one, or
+        holds a type that is not in `TRUSTED`.
+
+    Examples
+    --------
+    >>> load_model("no-such.skops")
+    Traceback (most recent call last):
+        ...
+    gapmin.saved._archive.ModelFileError: no-such.skops does not exist: check its name, or fit and save a model first
+    """
+    place = Path(path)
+    import_skops()
+    content = read_file(place)
+    try:
+        return _restore(content)
+    except Refusal as refusal:
+        remedy = refusal.remedy or "do not use this file, or fit the model again"
+        raise ModelFileError(f"{place} is not loaded, for {refusal.fault}: {remedy}") from refusal
+
+
+def _check_model(model: Any) -> None:
+    try:
+        check_is_fitted(model)
+    except NotFittedError:
+        raise Refusal(f"{type(model).__name__} is not fitted", "fit it first") from None
+    except TypeError:
+        raise Refusal(f"{say(type(model).__name__)} is no estimator", "give a fitted estimator") from None
+
+
+def _plain(value: Any, name: str) -> Any:
+    """Refuse what would not come back from JSON as it was."""
+    if value is not None and not isinstance(value, dict):
+        raise Refusal(f"{name} is {type(value).__name__}", "give a dictionary")
+    try:
+        same = json.loads(json.dumps(value, allow_nan=False)) == value
+    except (TypeError, ValueError, RecursionError):
+        same = False
+    if not same:
+        remedy = "use text, finite numbers, True, None, lists, dictionaries with text as keys"
+        raise Refusal(f"{name} has values that JSON does not keep", remedy)
+    return value
+
+
+def _write(model: Any, schema: dict[str, Any] | None, about: dict[str, Any]) -> bytes:
+    try:
+        dumped = import_skops().io.dumps(model)
+    except Exception as error:  # whatever the model's own code raises
+        raise Refusal(f"it cannot be taken apart ({say(error)})") from error
+    with zipfile.ZipFile(io.BytesIO(dumped)) as archive:
+        root, names = _number(parse(archive.read(SCHEMA), "the model"))
+        members = {SCHEMA: json.dumps(root, separators=(",", ":")).encode()}
+        members |= {new: archive.read(old) for old, new in names.items()}
+    facts = {
+        "about": about,
+        "format": FORMAT,
+        "members": {name: checksum(content) for name, content in members.items()},
+        "schema": schema,
+        "versions": versions_here(),
+    }
+    return pack({FACTS: json.dumps(facts, separators=(",", ":")).encode(), **members})
+
+
+def _number(root: Any) -> tuple[Any, dict[str, str]]:
+    """Number objects and arrays in the order in which they are met; return the arrays' new names by the old.
+
+    skops has them by memory address, which says where they were and differs from run to run. An object met again is
+    written as it was the first time, which is what skops takes.
+    """
+    met: dict[int, Any] = {}
+    names: dict[str, str] = {}
+
+    def visit(node: Any) -> Any:
+        if isinstance(node, list):
+            return [visit(each) for each in node]
+        if not isinstance(node, dict):
+            return node
+        identity = node.get("__id__")
+        if not isinstance(identity, int):
+            return {key: visit(value) for key, value in node.items()}
+        if identity not in met:
+            new = met[identity] = {"__id__": len(met) + 1}
+            for key, value in node.items():
+                if key == "file" and isinstance(value, str):
+                    ending = value.rpartition(".")[2]
+                    value = names.setdefault(value, f"{len(names) + 1}.{ending}")
+                if key != "__id__":
+                    new[key] = visit(value)
+        return met[identity]
+
+    return visit(root), names
+
+
+def _restore(content: bytes) -> SavedModel:
+    archive = Archive(content)
+    facts = read_facts(archive)
+    root = parse(archive.read(SCHEMA), SCHEMA)
+    check_protocol(root, facts["versions"]["skops"])
+    schema = Schema(root, archive.read)
+    for name in archive.names - schema.files - {FACTS, SCHEMA}:
+        raise Refusal(f"it has a member {name!r} that its schema does not ask for")
+    try:
+        with warnings.catch_warnings():
+            # The versions were checked; scikit-learn warns of another patch release too.
+            warnings.simplefilter("ignore")
+            model = import_skops().io.loads(content, trusted=list(TRUSTED))
+    except Exception as error:  # a file that was made up can fail in any way: it must fail as one
+        raise Refusal(f"it cannot be put together ({say(error)})") from error
+    return SavedModel(model, facts["schema"], facts["about"], facts["versions"])

@@ -1,0 +1,324 @@
+"""The schema of a file, read as a language with few words: what is not one of them is refused before skops sees it."""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import io
+import json
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from gapmin.saved import _compiled
+from gapmin.saved._archive import Refusal, say
+from gapmin.saved._arrays import check_array
+from gapmin.saved._types import (
+    ALLOWED,
+    ESTIMATORS,
+    HISTOGRAM_ESTIMATORS,
+    KEYS,
+    PREDICTOR,
+    TREE,
+    TREE_ESTIMATORS,
+)
+
+Node = dict[str, Any]
+
+_FIELDS = {
+    "DTypeNode": {"content"},
+    "DictNode": {"content", "key_types"},
+    "JsonNode": {"content", "is_json"},
+    "ListNode": {"content"},
+    "LossNode": {"__reduce__", "content"},
+    "ObjectNode": {"content"},
+    "RandomGeneratorNode": {"content"},
+    "RandomStateNode": {"content"},
+    "SliceNode": {"content"},
+    "TreeNode": {"__reduce__", "content"},
+    "TupleNode": {"content"},
+    "TypeNode": set(),
+}
+
+_ENCODE_BEFORE = "encode the categories in a pipeline before it"
+_MUST_BE_NONE: dict[str, dict[str, str]] = {
+    "sklearn.pipeline.Pipeline": {"memory": "use memory=None"},  # a folder of pickles
+    "sklearn.preprocessing._function_transformer.FunctionTransformer": {
+        "func": "use a transformer that holds no function",
+        "inverse_func": "use a transformer that holds no function",
+    },
+    **{each: {"_preprocessor": _ENCODE_BEFORE, "is_categorical_": _ENCODE_BEFORE} for each in HISTOGRAM_ESTIMATORS},
+}
+"""Attributes that hold functions, or paths to pickles, and what to do about them."""
+
+_BROKEN = "its schema is not one that skops writes"
+
+
+class Schema:
+    """Check a schema and the arrays that it asks for.
+
+    Parameters
+    ----------
+    root : dict
+        The schema, parsed.
+    read : callable
+        Returns the bytes of a member.
+    """
+
+    def __init__(self, root: Any, read: Callable[[str], bytes]) -> None:
+        self._read = read
+        self._seen: dict[int, Node] = {}
+        self.files: set[str] = set()
+        if not isinstance(root, dict):
+            raise Refusal(_BROKEN)
+        node = {name: value for name, value in root.items() if name not in ("protocol", "_skops_version")}
+        try:
+            if self._name(node) not in ESTIMATORS:
+                self._check_type(node)
+                raise Refusal(f"it holds {say(self._name(node))}, which is no estimator")
+            self.check(node)
+        except RecursionError as error:
+            raise Refusal("its parts are nested too deep") from error
+
+    def check(self, node: Any) -> None:
+        """Check a node and everything below it."""
+        self._check_type(node)
+        if not self._is_new(node):
+            return
+        loader = node["__loader__"]
+        if loader == "JsonNode":
+            self._check_scalar(node)
+        elif loader == "NdArrayNode":
+            self._check_array(node)
+        elif loader in ("ListNode", "TupleNode"):
+            self._check_all(node["content"])
+        elif loader == "DictNode":
+            self._check_dictionary(node)
+        elif loader == "DTypeNode":
+            self._expect(node["content"], "NdArrayNode", "numpy.ndarray")
+            self.check(node["content"])
+        elif loader == "SliceNode":
+            content = node["content"]
+            plain = isinstance(content, dict) and all(each is None or type(each) is int for each in content.values())
+            _need(plain and set(content) == {"start", "stop", "step"})
+        elif loader == "ObjectNode":
+            self._check_object(node)
+        elif loader == "LossNode":
+            self._check_loss(node)
+        elif loader == "RandomStateNode":
+            self._expect(node["content"], "DictNode")
+            self.check(node["content"])
+            _compiled.check_random_state(self.decode(node["content"]))
+        elif loader == "RandomGeneratorNode":
+            _need(isinstance(node["content"], dict) and set(node["content"]) == {"bit_generator", "seed_seq"})
+            bits, seeds = node["content"]["bit_generator"], node["content"]["seed_seq"]
+            for part in (bits, seeds):
+                self._expect(part, "DictNode")
+                self.check(part)
+            _compiled.check_random_generator(self.decode(bits), self.decode(seeds))
+
+    @staticmethod
+    def _name(node: Any) -> str:
+        plain = isinstance(node, dict) and all(
+            isinstance(node.get(field), str) for field in ("__class__", "__module__", "__loader__")
+        )
+        _need(plain)
+        return f"{node['__module__']}.{node['__class__']}"
+
+    def _check_type(self, node: Any, also: dict[str, str] | None = None) -> None:
+        """Refuse every type that is not on the list, by name, and every field that skops does not write."""
+        name = self._name(node)
+        loader = node["__loader__"]
+        if name not in ALLOWED.get(loader, ()) and (also or {}).get(loader) != name:
+            raise Refusal(f"it holds the type {say(name)} (as {say(loader)}), which is not among those gapmin restores")
+        fields = set(node) - {"__class__", "__module__", "__loader__", "__id__"}
+        if loader == "NdArrayNode":
+            _need(fields == ({"type", "file"} if node.get("type") == "numpy" else {"type", "content", "shape"}))
+        else:
+            _need(fields == _FIELDS[loader])
+
+    def _is_new(self, node: Node) -> bool:
+        """Whether this object was not met before; one that was must be the same, for skops would take the first."""
+        identity = node.get("__id__")
+        if type(identity) is not int or identity < 1:
+            raise Refusal(_BROKEN)
+        if identity in self._seen:
+            _need(self._seen[identity] == node)
+            return False
+        self._seen[identity] = node
+        return True
+
+    def _expect(self, node: Any, loader: str, name: str | None = None) -> None:
+        found = self._name(node)
+        _need(node["__loader__"] == loader and name in (None, found))
+
+    def _check_all(self, nodes: Any) -> None:
+        _need(isinstance(nodes, list))
+        for each in nodes:
+            self.check(each)
+
+    def _check_scalar(self, node: Node) -> None:
+        _need(isinstance(node["content"], str) and node["is_json"] is True)
+        try:
+            value = json.loads(node["content"])
+        except ValueError:
+            raise Refusal(_BROKEN) from None
+        _need(value is None or isinstance(value, bool | int | float | str))
+
+    def _check_dictionary(self, node: Node) -> None:
+        self._check_keys(node, KEYS)
+        for each in node["content"].values():
+            self.check(each)
+
+    def _check_keys(self, node: Node, allowed: tuple[str, ...]) -> None:
+        content, kinds = node["content"], node["key_types"]
+        _need(isinstance(content, dict))
+        self._expect(kinds, "ListNode")
+        self.check(kinds)
+        _need(len(kinds["content"]) == len(content))
+        for kind in kinds["content"]:
+            if kind["__loader__"] != "TypeNode" or self._name(kind) not in allowed:
+                raise Refusal(
+                    f"a dictionary has a key of the type {say(self._name(kind))}, which would not come back as it was",
+                    "use keys that are text or numbers",
+                )
+
+    def _check_loss(self, node: Node) -> None:
+        """A compiled loss is called with its arguments: numbers only."""
+        _need(isinstance(node["__reduce__"], dict) and set(node["__reduce__"]) == {"args"})
+        arguments, state = node["__reduce__"]["args"], node["content"]
+        self._expect(arguments, "TupleNode")
+        self.check(arguments)
+        self.check(state)
+        _need(not state["content"] and state["__loader__"] in ("DictNode", "TupleNode"))
+        _need(all(isinstance(each, int | float) for each in self.decode(arguments)))
+
+    def _check_object(self, node: Node) -> None:
+        name, content = self._name(node), node["content"]
+        self._check_type(content)
+        if content["__loader__"] == "JsonNode":
+            self.check(content)
+            _need(content["content"] == "null")  # an object without attributes
+            return
+        self._expect(content, "DictNode")
+        _need(self._is_new(content))
+        self._check_keys(content, ("builtins.str",))
+        attributes = content["content"]
+        for key, remedy in _MUST_BE_NONE.get(name, {}).items():
+            there = attributes.get(key, {"content": "null"})
+            if not isinstance(there, dict) or there.get("content") != "null":
+                kind = say(self._name(there))
+                raise Refusal(f"{node['__class__']} has {key} set ({kind}), which gapmin does not restore", remedy)
+        cls = getattr(importlib.import_module(node["__module__"]), node["__class__"])
+        for key, value in attributes.items():
+            _check_hides_nothing(cls, key)
+            if key == "tree_" and name in TREE_ESTIMATORS:
+                self._check_tree(value, attributes)
+            elif key == "_predictors" and name in HISTOGRAM_ESTIMATORS:
+                self._check_predictors(value)
+            else:
+                self.check(value)
+        if name in HISTOGRAM_ESTIMATORS:
+            _compiled.check_histogram_boosting(self._decode_attributes(attributes))
+        elif name == "sklearn.preprocessing._encoders.OneHotEncoder":
+            _compiled.check_one_hot(self._decode_attributes(attributes))
+
+    def _check_tree(self, node: Any, owner: Node) -> None:
+        self._check_type(node, also={"TreeNode": TREE})
+        _need(node["__loader__"] == "TreeNode" and isinstance(node["__reduce__"], dict))
+        _need(set(node["__reduce__"]) == {"args"})
+        if self._is_new(node):
+            self._check_type(node["__reduce__"]["args"])
+            self._check_type(node["content"])
+            self._check_parts(node["__reduce__"]["args"], node["content"])
+        arguments, state = self.decode(node["__reduce__"]["args"]), self.decode(node["content"])
+        size = [self.decode(owner[key]) if key in owner else None for key in ("n_features_in_", "n_outputs_")]
+        _compiled.check_tree(arguments, state, *size)
+
+    def _check_parts(self, *nodes: Node) -> None:
+        """Check what holds arrays of nodes, which elsewhere are refused."""
+        for node in nodes:
+            content = node["content"]
+            _need(self._is_new(node) and node["__loader__"] in ("TupleNode", "DictNode"))
+            if node["__loader__"] == "DictNode":
+                self._check_keys(node, ("builtins.str",))
+            else:
+                _need(isinstance(content, list))
+            for each in content.values() if isinstance(content, dict) else content:
+                self._check_type(each)
+                if each["__loader__"] == "NdArrayNode":
+                    if self._is_new(each):
+                        self._check_array(each, records=True)
+                else:
+                    self.check(each)
+
+    def _check_predictors(self, node: Any) -> None:
+        """Check a list, for each round, of lists of trees."""
+        self._expect(node, "ListNode", "builtins.list")
+        self._check_type(node)
+        _need(self._is_new(node) and isinstance(node["content"], list))
+        for one_round in node["content"]:
+            self._expect(one_round, "ListNode", "builtins.list")
+            self._check_type(one_round)
+            _need(self._is_new(one_round) and isinstance(one_round["content"], list))
+            for tree in one_round["content"]:
+                self._check_type(tree, also={"ObjectNode": PREDICTOR})
+                self._expect(tree, "ObjectNode", PREDICTOR)
+                _need(self._is_new(tree))
+                self._check_type(tree["content"])
+                self._check_parts(tree["content"])
+                names = set(tree["content"]["content"])
+                _need(names == {"nodes", "raw_left_cat_bitsets", "binned_left_cat_bitsets"})
+
+    def _check_array(self, node: Node, *, records: bool = False) -> None:
+        """Check that an array is plain values, as many as the file has bytes for."""
+        name = self._name(node)
+        if node["type"] == "json":
+            _need(name == "numpy.ndarray")
+            self._check_all(node["content"])
+            self._expect(node["shape"], "TupleNode")
+            self.check(node["shape"])
+            _need(all(type(each) is int for each in self.decode(node["shape"])))
+            return
+        _need(node["type"] == "numpy" and isinstance(node["file"], str))
+        self.files.add(node["file"])
+        dtype, shape = check_array(self._read(node["file"]), node["file"], records=records)
+        if name != "numpy.ndarray":
+            wanted = np.dtype(getattr(np, node["__class__"]))
+            _need(shape == () and (dtype == wanted or dtype.kind == wanted.kind == "U"))
+
+    def decode(self, node: Node) -> Any:
+        """Return the value of a checked node: plain values, arrays, lists, dictionaries; of others their attributes."""
+        loader = node["__loader__"]
+        if loader == "JsonNode":
+            return json.loads(node["content"])
+        if loader in ("ListNode", "TupleNode"):
+            return [self.decode(each) for each in node["content"]]
+        if loader == "DictNode":
+            return self._decode_attributes(node["content"])
+        if loader == "ObjectNode":
+            return self.decode(node["content"])
+        if loader == "NdArrayNode" and node["type"] == "numpy":
+            found = np.load(io.BytesIO(self._read(node["file"])), allow_pickle=False)
+            return found if node["__class__"] == "ndarray" else found[()]
+        if loader == "NdArrayNode":
+            items = np.empty(len(node["content"]), dtype=object)
+            items[:] = [self.decode(each) for each in node["content"]]
+            return items
+        return node
+
+    def _decode_attributes(self, content: dict[str, Node]) -> dict[str, Any]:
+        return {key: self.decode(value) for key, value in content.items()}
+
+
+def _need(holds: bool) -> None:
+    if not holds:
+        raise Refusal(_BROKEN)
+
+
+def _check_hides_nothing(cls: type, key: str) -> None:
+    """An attribute that hides a method would take its checks away."""
+    there = inspect.getattr_static(cls, key, None)
+    if key.startswith("__") or callable(there) or hasattr(type(there), "__get__"):
+        raise Refusal(f"{cls.__name__} has an attribute {say(key)!r} that is not data")

@@ -1,0 +1,232 @@
+"""What a search chooses from: ways of using the sources, from not at all to gapBoost, with one learner or another."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+from sklearn.base import clone
+from sklearn.ensemble import ExtraTreesClassifier, ExtraTreesRegressor
+from sklearn.linear_model import Ridge
+from sklearn.model_selection import ParameterGrid
+from sklearn.pipeline import Pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.tree import DecisionTreeRegressor
+
+from gapmin.boosting import GapBoostClassifier, GapBoostRegressor
+from gapmin.boosting._learners import seed_unseeded
+from gapmin.linear import WeightedLogisticRegression
+from gapmin.selection.pooling import WeightedPoolingClassifier, WeightedPoolingRegressor
+
+TARGET_ONLY, POOLING, GAP_WEIGHTING, GAPBOOST = METHODS = ("target only", "pooling", "gap weighting", "gapBoost")
+"""The ways of using the sources, the simplest first."""
+
+SHARES = (0.8, 0.5, None)
+"""The target's share of the weight in pooling; None gives every row the same weight."""
+
+_FEW_TREES, _MANY_TREES = 25, 200
+_COARSE, _FINE = 1e-5, 1e-8
+_MOST_SINGLE_SOURCES = 8
+
+
+@dataclass(frozen=True)
+class Learner:
+    """A base learner with settings.
+
+    Attributes
+    ----------
+    name : str
+        Of the kind: "linear", "forest" or the class of the user's own.
+    estimator : estimator
+    final : mapping
+        Parameters that the last fit has and the search does without: a forest's other trees, a finer solution.
+    """
+
+    name: str
+    estimator: Any
+    final: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def is_scaled(self) -> bool:
+        """Whether it is one of ours behind a scaler."""
+        return self.name == "linear" and isinstance(self.estimator, Pipeline)
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """One way to train: a method with its settings, around a learner.
+
+    Attributes
+    ----------
+    method : str
+        One of `METHODS`.
+    learner : Learner
+    settings : mapping
+        Parameters of the method.
+    estimator : estimator
+        Unfitted; takes `sample_domain`.
+    """
+
+    method: str
+    learner: Learner
+    settings: Mapping[str, Any]
+    estimator: Any
+
+    @property
+    def params(self) -> dict[str, Any]:
+        """The settings and the learner in one."""
+        return {"method": self.method, **self.settings, "learner": self.learner.estimator}
+
+    def fit(self, X: Any, y: NDArray[Any], domain: NDArray[np.int64], seed: int, *, last: bool = False) -> Any:
+        """Return the estimator fitted, in a search or for the last time."""
+        estimator = self._final() if last else clone(self.estimator)
+        seed_unseeded(estimator, np.random.RandomState(seed))
+        name = "booster__sample_domain" if isinstance(estimator, Pipeline) else "sample_domain"
+        return estimator.fit(X, y, **{name: domain})
+
+    def _final(self) -> Any:
+        within = "estimator__linear__" if self.learner.is_scaled else "estimator__"
+        within = "booster__estimator__" if isinstance(self.estimator, Pipeline) else within
+        return clone(self.estimator).set_params(
+            **{f"{within}{name}": value for name, value in self.learner.final.items()}
+        )
+
+    def __str__(self) -> str:
+        said = [f"{name}={_shown(value)}" for name, value in self.settings.items()]
+        return f"{self.method}, {self.learner.name} ({', '.join([*said, _shown(self.learner.estimator)])})"
+
+
+def _shown(value: Any) -> str:
+    if isinstance(value, Pipeline):
+        return " after ".join(_shown(step) for _, step in reversed(value.steps))
+    if isinstance(value, float):
+        return f"{value:.3g}"
+    return " ".join(repr(value).split())
+
+
+def linear_learners(regression: bool, X: Any) -> list[Learner]:
+    """Return linear learners of several strengths, on the features as they are and scaled to unit variance."""
+    plain: list[Any] = [WeightedLogisticRegression(lam, tol=_COARSE) for lam in (0.1, 0.01, 0.001)]
+    final: dict[str, Any] = {"tol": _FINE}
+    if regression:
+        plain, final = [Ridge(alpha) for alpha in (100.0, 10.0, 1.0, 0.1)], {}
+    scaler = StandardScaler(with_mean=not sp.issparse(X)).fit(X)
+    scaled = [Pipeline([("scale", clone(scaler)), ("linear", learner)]) for learner in plain]
+    # Features that have about one scale are left as they are; of a ridge's the intercept is free, so scaled ones do.
+    alike = scaler.scale_.max() <= 2 * scaler.scale_.min()
+    chosen = scaled if regression else plain if alike else [*plain, *scaled]
+    return [Learner("linear", each, final) for each in chosen]
+
+
+def forests(regression: bool) -> list[Learner]:
+    """Return forests of extremely randomised trees: few in the search, more in the end."""
+    final = {"n_estimators": _MANY_TREES}
+    kinds = (
+        [ExtraTreesRegressor(_FEW_TREES, min_samples_leaf=leaf) for leaf in (1, 3)]
+        if regression
+        # Half of the features at a split: the root of their number drowns the few that tell among many that do not.
+        else [ExtraTreesClassifier(_FEW_TREES, max_features=0.5)]
+    )
+    return [Learner("forest", forest, final) for forest in kinds]
+
+
+def default_learners(regression: bool, X: Any) -> list[Learner]:
+    """Return what is tried where the user names no learner."""
+    return [*linear_learners(regression, X), *forests(regression)]
+
+
+def boosting_learners(regression: bool, learners: Sequence[Learner]) -> list[Learner]:
+    """Return what gapBoost is tried with: shallow trees in a regression, linear learners in a classification.
+
+    Sixty forests are no weak learner, and slow; the user's own learner is taken as it is.
+    """
+    if any(each.name == "forest" for each in learners):
+        if regression:
+            return [Learner("tree", DecisionTreeRegressor(max_depth=6))]
+        return [each for each in learners if each.name == "linear"]
+    return list(learners)
+
+
+def own_learners(estimator: Any, param_grid: Any) -> list[Learner]:
+    """Return the user's learner with each setting of its grid."""
+    settings = ParameterGrid({} if param_grid is None else param_grid)
+    return [Learner(type(estimator).__name__, clone(estimator).set_params(**each)) for each in settings]
+
+
+class Kit:
+    """Makes candidates for a regression or a classification.
+
+    Parameters
+    ----------
+    regression : bool
+    sources : sequence of int
+        The numbers of the sources.
+    """
+
+    def __init__(self, regression: bool, sources: Sequence[int]) -> None:
+        self.regression = regression
+        self.sources = tuple(sources)
+
+    def target_only(self, learner: Learner) -> Candidate:
+        """Return the learner on the target's rows alone."""
+        return self._pooling(TARGET_ONLY, learner, {}, target_share=1.0)
+
+    def pooling(self, learner: Learner) -> list[Candidate]:
+        """Return the learner on all rows, with each share of the weight on the target."""
+        return [self._pooling(POOLING, learner, {"target_share": share}) for share in SHARES]
+
+    def single_sources(self, like: Candidate) -> list[Candidate]:
+        """Return a pooling with one source at a time, where there are several but not too many."""
+        if not 2 <= len(self.sources) <= _MOST_SINGLE_SOURCES:
+            return []
+        return [self._pooling(POOLING, like.learner, {**like.settings, "sources": (k,)}) for k in self.sources]
+
+    def gap_weighting(self, like: Candidate) -> list[Candidate]:
+        """Return a pooling whose sources are weighted by their gap, where there are several."""
+        if len(self.sources) < 2:
+            return []
+        shares = {like.settings["target_share"] or 0.5, 0.8}
+        return [
+            self._pooling(GAP_WEIGHTING, like.learner, {"target_share": share}, source_weight="gap")
+            for share in sorted(shares)
+        ]
+
+    def gapboost(self, learner: Learner, **settings: Any) -> Candidate:
+        """Return gapBoost around the learner."""
+        booster: Any = GapBoostRegressor if self.regression else GapBoostClassifier
+        # A regression tree that fits its rows exactly would end the boosting in its first round.
+        fixed: dict[str, Any] = {"stop_when_perfect": False} if self.regression else {}
+        *before, (_, inner) = learner.estimator.steps if learner.is_scaled else [("", learner.estimator)]
+        boosted = booster(clone(inner), **fixed, **settings)
+        # Scaled once, not by each of sixty learners.
+        whole = Pipeline([*((name, clone(step)) for name, step in before), ("booster", boosted)]) if before else boosted
+        return Candidate(GAPBOOST, learner, settings, whole)
+
+    def gapboost_starts(self, learner: Learner, n_classes: int) -> list[Candidate]:
+        """Return gapBoost as printed, and with the target's share of the first weights given.
+
+        With many classes, where its fits are slow, the latter alone.
+        """
+        if self.regression:
+            settings = ((None, False), (0.5, True))
+            return [self.gapboost(learner, target_share=share, resample=resample) for share, resample in settings]
+        return [
+            self.gapboost(learner, target_share=share, vote=vote) for share, vote in ((None, "hard"), (0.8, "soft"))
+        ]
+
+    def gapboost_around(self, best: Candidate) -> list[Candidate]:
+        """Return gapBoost with the source as trusted as the target and with hardly any trust, and without the cap."""
+        changes: list[dict[str, Any]] = [
+            {"rho_source": 0.0},
+            {"rho_source": -float(np.log(10))},
+            {"gamma_max": 1.0},
+        ]
+        return [self.gapboost(best.learner, **{**best.settings, **change}) for change in changes]
+
+    def _pooling(self, method: str, learner: Learner, settings: Mapping[str, Any], **fixed: Any) -> Candidate:
+        kind: Any = WeightedPoolingRegressor if self.regression else WeightedPoolingClassifier
+        return Candidate(method, learner, settings, kind(clone(learner.estimator), **settings, **fixed))

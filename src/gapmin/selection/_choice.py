@@ -1,0 +1,129 @@
+"""From the losses of a search to a choice, and what speaks for it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from gapmin._statistics import TTest, corrected_t_test
+from gapmin.boosting._rows import Array
+from gapmin.selection._candidates import METHODS
+from gapmin.selection._search import Search, Trial
+
+
+@dataclass(frozen=True)
+class TransferVerdict:
+    """Whether the sources are used, and on what evidence; `str` says it in a sentence or two.
+
+    Attributes
+    ----------
+    transfers : bool
+        Whether the model that was chosen uses any source.
+    method : str
+        "target only", "pooling", "gap weighting" or "gapBoost".
+    chosen : str
+        The model in one line.
+    error, target_only_error : float
+        Cross-validated on the target's rows, of the model chosen and of the best without sources: the share of wrong
+        classes, or the root of the mean squared error.
+    loss, target_only_loss : float
+        The same in the smooth loss by which models are chosen: half the Brier score, or the squared error in units of
+        the target's variance.
+    difference : float
+        The loss of the best model with sources less that of the best without.
+    low, high : float
+        Its 95% interval by the corrected resampled t-test.
+    p_value : float
+        Of the same test. The model was chosen as the best of many on the same rows, which makes it look somewhat better
+        than it is: read it as a description, not as a proof.
+    n_target, n_source : int
+        Rows.
+    """
+
+    transfers: bool
+    method: str
+    chosen: str
+    error: float
+    target_only_error: float
+    loss: float
+    target_only_loss: float
+    difference: float
+    low: float
+    high: float
+    p_value: float
+    n_target: int
+    n_source: int
+
+    def __str__(self) -> str:
+        rows = f"{self.n_target} target rows"
+        if self.n_source == 0:
+            return f"There is no source: a model of the {rows} alone."
+        evidence = (
+            f"the loss on held-out target rows changes by {self.difference:+.3g} "
+            f"(95% interval {self.low:+.3g} to {self.high:+.3g}, p = {self.p_value:.2g})"
+        )
+        if not self.transfers:
+            return f"The sources are left out: with the best use of them {evidence}, which is not enough to trust them."
+        clear = "clearly" if self.high < 0 else "probably"
+        return f"The sources {clear} help ({self.method}): {evidence}."
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the attributes as plain values."""
+        return {name: getattr(self, name) for name in self.__dataclass_fields__} | {"sentence": str(self)}
+
+
+def standard_error(difference: Array) -> float:
+    """Return the standard error of the mean of one difference a target row."""
+    return float(difference.std(ddof=1) / np.sqrt(difference.size))
+
+
+def choose(trials: Sequence[Trial], n_standard_errors: float = 1.0) -> tuple[Trial, Trial, Trial | None]:
+    """Choose by the one-standard-error rule in favour of the simpler.
+
+    Without sources, unless the best with sources has a loss that is lower by more than one standard error of the paired
+    difference. Then the simplest method that is within one standard error of that best; within a method the lowest
+    loss.
+
+    Returns
+    -------
+    chosen, alone, best : Trial
+        The choice, the best without sources, and the best with them (None where there is none).
+    """
+    alone = min((each for each in trials if each.is_target_only), key=lambda each: each.mean_loss)
+    others = [each for each in trials if not each.is_target_only]
+    if not others:
+        return alone, alone, None
+    best = min(others, key=lambda each: each.mean_loss)
+    gain = alone.loss() - best.loss()
+    if not gain.mean() > n_standard_errors * standard_error(gain):
+        return alone, alone, best
+    near = []
+    for trial in others:
+        behind = trial.loss() - best.loss()
+        if trial is best or behind.mean() <= n_standard_errors * standard_error(behind):
+            near.append(trial)
+    simplest = min(METHODS.index(each.candidate.method) for each in near)
+    chosen = min(
+        (each for each in near if METHODS.index(each.candidate.method) == simplest), key=lambda each: each.mean_loss
+    )
+    # The simplest need not itself beat the target alone by enough: then the best, which does.
+    gain = alone.loss() - chosen.loss()
+    return (chosen if gain.mean() > n_standard_errors * standard_error(gain) else best), alone, best
+
+
+def evidence(search: Search, one: Trial, other: Trial) -> TTest:
+    """Test one trial against another over the folds of the repeats that both took part in."""
+    target = search.data.target
+    position = np.full(search.data.domain.size, -1)
+    position[target] = np.arange(target.size)
+    differences, n_test = [], []
+    for repeat, (losses, others) in enumerate(zip(one.losses, other.losses, strict=False)):
+        for _, test in search.folds(repeat):
+            rows = position[test]
+            differences.append(float((losses[rows] - others[rows]).mean()))
+            n_test.append(rows.size)
+    size = float(np.mean(n_test))
+    return corrected_t_test(differences, n_train=target.size - size, n_test=size)

@@ -1,0 +1,323 @@
+"""Which source rows a fitted model ended up using: weights by source, by class, by column, and the extreme rows."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from numbers import Integral
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import is_classifier
+from sklearn.pipeline import Pipeline
+from sklearn.utils.validation import _num_samples, check_is_fitted
+
+from gapmin.domains import check_domains
+from gapmin.selection._ranking_result import plain
+
+__all__ = ["Explanation", "RowUse", "WeightGroup", "explain"]
+
+Array = NDArray[np.float64]
+N_QUARTERS = 4
+MISSING = "missing"
+_MOST_SHOWN = 10
+
+
+@dataclass(frozen=True)
+class WeightGroup:
+    """The weight of some rows.
+
+    Attributes
+    ----------
+    name : str
+    n_rows : int
+    share_of_rows, share_of_weight : float
+        Of all rows that were given, the target's too.
+    ratio : float
+        The second by the first: 1 where the rows weigh what they would among N equal ones, 0 where they are dropped.
+    """
+
+    name: str
+    n_rows: int
+    share_of_rows: float
+    share_of_weight: float
+    ratio: float
+
+
+@dataclass(frozen=True)
+class RowUse:
+    """One row of a source.
+
+    Attributes
+    ----------
+    source : str
+    row : int
+        Its place among the rows of its source, from 0.
+    label : object
+    ratio : float
+        Its weight by that of one row among N equal ones.
+    """
+
+    source: str
+    row: int
+    label: Any
+    ratio: float
+
+
+@dataclass(frozen=True, eq=False)
+class Explanation:
+    """Which rows a model learnt from.
+
+    Attributes
+    ----------
+    ratio : ndarray of shape (n_rows,)
+        The weight of each row, in the order given, by that of one row among N equal ones.
+    sources : tuple of WeightGroup
+        The target, then each source.
+    classes : tuple of WeightGroup
+        The sources' rows by class, or by quarter of the label in a regression.
+    columns : dict of str to tuple of WeightGroup
+        The sources' rows by value of each column of `by`.
+    used, dropped : tuple of RowUse
+        The sources' rows with the most and with the least weight, the extreme ones first.
+    """
+
+    ratio: Array
+    sources: tuple[WeightGroup, ...]
+    classes: tuple[WeightGroup, ...]
+    columns: dict[str, tuple[WeightGroup, ...]]
+    used: tuple[RowUse, ...]
+    dropped: tuple[RowUse, ...]
+
+    def _parts(self) -> dict[str, list[dict[str, Any]]]:
+        groups = {"sources": self.sources, "classes": self.classes}
+        parts = {part: [vars(group) for group in each] for part, each in groups.items()}
+        parts["columns"] = [{"column": name, **vars(group)} for name, each in self.columns.items() for group in each]
+        for part, rows in (("used", self.used), ("dropped", self.dropped)):
+            parts[part] = [vars(row) for row in rows]
+        return parts
+
+    def to_frame(self, part: str = "sources") -> Any:
+        """Return a part as a pandas DataFrame.
+
+        Parameters
+        ----------
+        part : "sources", "classes", "columns", "used" or "dropped", default="sources"
+        """
+        parts = self._parts()
+        if part not in parts:
+            raise ValueError(f"part is {part!r}: use one of {', '.join(map(repr, parts))}")
+        try:
+            import pandas as pd
+        except ImportError as error:
+            raise ImportError('to_frame makes a table of pandas: pip install "gapmin[cli]"') from error
+        kind = RowUse if part in ("used", "dropped") else WeightGroup
+        columns = [*(["column"] if part == "columns" else []), *kind.__dataclass_fields__]
+        return pd.DataFrame(parts[part], columns=columns)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return every part as what JSON knows, without the ratio of each row."""
+        return plain(self._parts())
+
+    def __str__(self) -> str:
+        lines = [*_table("weight by domain", self.sources)]
+        if self.classes:
+            lines += ["", *_table("sources by label", self.classes)]
+        for name, groups in self.columns.items():
+            lines += ["", *_table(f"sources by {name}", groups)]
+        for title, rows in (("most used", self.used), ("most dropped", self.dropped)):
+            if rows:
+                lines += ["", f"{title}:"]
+                lines += [f"  {each.source}, row {each.row}, label {each.label}: {each.ratio:.3g}" for each in rows]
+        return "\n".join([*lines, "", "1 is the weight of one row among all with equal weights; 0 is dropped."])
+
+
+def explain(
+    model: Any,
+    X: Any,
+    y: ArrayLike,
+    *,
+    sample_domain: ArrayLike,
+    source_names: Mapping[int, str] | Sequence[str] | None = None,
+    by: str | Sequence[Any] | Mapping[Any, ArrayLike] | None = None,
+    n_rows: int = 10,
+) -> Explanation:
+    """Say which rows of the sources a fitted model ended up using.
+
+    Parameters
+    ----------
+    model : a fitted estimator with `sample_weight_`, or a Pipeline that ends in one
+        A booster, weighted pooling, instance or gap weighting, `TransferClassifierCV`, `TransferRegressorCV`.
+    X, y, sample_domain
+        The rows that it was fitted to, in the same order.
+    source_names : mapping of int to str, or sequence of str, optional
+        What the sources are called, by their number or in the order of their numbers.
+    by : column of X, list of columns, or mapping of name to array, optional
+        Group the sources' rows by these: categories as they are, numbers in quarters.
+    n_rows : int, default=10
+        How many of the most used and of the most dropped rows to list.
+
+    Returns
+    -------
+    Explanation
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from gapmin import GapBoostClassifier
+    >>> from gapmin.selection.explanation import explain
+    >>> rng = np.random.default_rng(0)
+    >>> X, sample_domain = rng.normal(size=(400, 3)), np.repeat([-1, 1, 2], [100, 150, 150])
+    >>> y = (X[:, 0] > 0) != (sample_domain == 2)  # the second source is wrong
+    >>> clf = GapBoostClassifier(rho_source=-2).fit(X, y, sample_domain=sample_domain)
+    >>> explanation = explain(clf, X, y, sample_domain=sample_domain, source_names=["good", "bad"])
+    >>> {group.name: round(group.ratio, 1) for group in explanation.sources}
+    {'target': 3.8, 'good': 0.1, 'bad': 0.0}
+    """
+    if isinstance(model, Pipeline):
+        model = model.steps[-1][1]
+    check_is_fitted(model)
+    if getattr(model, "sample_weight_", None) is None:
+        raise ValueError(
+            f"{type(model).__name__} has no sample_weight_: give a booster, a weighted pooling, "
+            "an instance or gap weighting, or a TransferClassifierCV or TransferRegressorCV"
+        )
+    if not (isinstance(n_rows, Integral) and int(n_rows) >= 0):
+        raise ValueError(f"n_rows is {n_rows!r}: give a number of rows, 0 or more")
+    weight = np.asarray(model.sample_weight_, dtype=np.float64)
+    labels = np.asarray(y)
+    for what, size in (("X", _num_samples(X)), ("y", labels.shape[0])):
+        if size != weight.size:
+            raise ValueError(
+                f"{what} has {size} rows, and the model was fitted to {weight.size}: give those rows, in the same order"
+            )
+    domain = check_domains(sample_domain, weight.size)
+    numbers = [int(number) for number in np.unique(domain[domain > 0])]
+    names = _names(source_names, numbers)
+    columns = _columns(X, by, weight.size)
+
+    ratio = weight * (weight.size / weight.sum())
+    in_source = domain > 0
+    domains = [("target", domain < 0), *((names[number], domain == number) for number in numbers)]
+    return Explanation(
+        ratio=ratio,
+        sources=tuple(_group(name, rows, ratio) for name, rows in domains),
+        classes=_grouped(labels, in_source, ratio, in_quarters=not is_classifier(model)),
+        columns={name: _grouped(values, in_source, ratio) for name, values in columns.items()},
+        **_extremes(ratio, domain, labels, names, int(n_rows)),
+    )
+
+
+def _names(given: Mapping[int, str] | Sequence[str] | None, numbers: list[int]) -> dict[int, str]:
+    if given is None:
+        return {number: f"source {number}" for number in numbers}
+    if isinstance(given, Mapping):
+        missing = [number for number in numbers if number not in given]
+        if missing:
+            raise ValueError(f"source_names has no name for source {missing[0]}: give one for each of {numbers}")
+        return {number: str(given[number]) for number in numbers}
+    if isinstance(given, str) or len(given) != len(numbers):
+        raise ValueError(f"source_names is {given!r}, and the sources are {numbers}: give a name for each")
+    return dict(zip(numbers, map(str, given), strict=True))
+
+
+def _columns(X: Any, by: Any, n_rows: int) -> dict[str, NDArray[Any]]:
+    """Return the values that rows are grouped by, by name."""
+    if by is None:
+        return {}
+    if isinstance(by, Mapping):
+        found = {str(name): np.asarray(values) for name, values in by.items()}
+    else:
+        wanted = [by] if isinstance(by, str) or not isinstance(by, Sequence) else list(by)
+        if not hasattr(X, "columns"):
+            raise ValueError(f"by={by!r} names columns and X is no data frame: give a mapping of name to array")
+        there = list(X.columns)
+        for name in wanted:
+            if name not in there:
+                raise ValueError(f"X has no column {name!r}: choose from {', '.join(map(str, there[:20]))}")
+        found = {str(name): np.asarray(X[name]) for name in wanted}
+    for name, values in found.items():
+        if values.shape != (n_rows,):
+            raise ValueError(f"by[{name!r}] has shape {values.shape} for {n_rows} rows: give one value for each row")
+    return found
+
+
+def _group(name: str, rows: NDArray[np.bool_], ratio: Array) -> WeightGroup:
+    count, weight = int(rows.sum()), float(ratio[rows].sum())
+    return WeightGroup(name, count, count / ratio.size, weight / ratio.size, weight / count if count else float("nan"))
+
+
+def _grouped(
+    values: NDArray[Any], in_source: NDArray[np.bool_], ratio: Array, in_quarters: bool | None = None
+) -> tuple[WeightGroup, ...]:
+    """Return the weight of the sources' rows by value; `in_quarters` None goes by the kind of the values."""
+    missing = _missing(values)
+    known = in_source & ~missing
+    groups: list[tuple[str, NDArray[np.bool_]]] = []
+    if known.any():
+        distinct = np.unique(values[known].astype(str) if values.dtype.kind == "O" else values[known])
+        if in_quarters is None:
+            in_quarters = values.dtype.kind in "iuf" and distinct.size > N_QUARTERS
+        if in_quarters:
+            groups = _quarters(values, known)
+        else:
+            texts = values.astype(str) if values.dtype.kind == "O" else values
+            groups = [(str(each), known & (texts == each)) for each in distinct]
+    if (in_source & missing).any():
+        groups.append((MISSING, in_source & missing))
+    return tuple(_group(name, rows, ratio) for name, rows in groups)
+
+
+def _missing(values: NDArray[Any]) -> NDArray[np.bool_]:
+    if values.dtype.kind in "fcmM":
+        return np.isnan(values) if values.dtype.kind in "fc" else np.isnat(values)
+    if values.dtype.kind != "O":
+        return np.zeros(values.shape, dtype=bool)
+    # pandas' NA is neither equal to itself nor unequal.
+    return np.array([each is None or str(each) in ("nan", "<NA>", "NaT") for each in values], dtype=bool)
+
+
+def _quarters(values: NDArray[Any], known: NDArray[np.bool_]) -> list[tuple[str, NDArray[np.bool_]]]:
+    numbers = np.full(values.shape, np.nan)
+    numbers[known] = values[known].astype(np.float64)
+    inner = np.unique(np.quantile(numbers[known], [0.25, 0.5, 0.75]))
+    place = np.searchsorted(inner, numbers, side="left")
+    groups = []
+    for quarter in np.unique(place[known]):
+        rows = known & (place == quarter)
+        low, high = numbers[rows].min(), numbers[rows].max()
+        groups.append((f"{low:.4g}" if low == high else f"{low:.4g} to {high:.4g}", rows))
+    return groups
+
+
+def _extremes(
+    ratio: Array, domain: NDArray[np.int64], labels: NDArray[Any], names: Mapping[int, str], n_rows: int
+) -> dict[str, tuple[RowUse, ...]]:
+    rows = np.flatnonzero(domain > 0)
+    place = np.zeros(ratio.size, dtype=np.intp)
+    for number in names:
+        place[domain == number] = np.arange((domain == number).sum())
+
+    def listed(key: Array) -> tuple[RowUse, ...]:
+        # Rows of equal weight by source and place, so that the list does not depend on how the sources are mixed.
+        order = rows[np.lexsort((place[rows], domain[rows], key[rows]))][:n_rows]
+        return tuple(
+            RowUse(names[int(domain[k])], int(place[k]), labels[k : k + 1].tolist()[0], float(ratio[k])) for k in order
+        )
+
+    return {"used": listed(-ratio), "dropped": listed(ratio)}
+
+
+def _table(title: str, groups: Sequence[WeightGroup]) -> list[str]:
+    shown = groups if len(groups) <= _MOST_SHOWN else sorted(groups, key=lambda each: -each.n_rows)[:_MOST_SHOWN]
+    width = max(len(title), *(len(each.name) for each in shown))
+    lines = [f"{title:<{width}}      rows  of rows  of weight  ratio"]
+    lines += [
+        f"{each.name:<{width}}  {each.n_rows:>8,}  {100 * each.share_of_rows:>6.1f}%  "
+        f"{100 * each.share_of_weight:>8.1f}%  {each.ratio:>5.2f}"
+        for each in shown
+    ]
+    if len(groups) > len(shown):
+        lines.append(f"({len(groups) - len(shown)} more with fewer rows)")
+    return lines

@@ -1,0 +1,395 @@
+"""Transfer that does not hurt, and nothing to choose: methods and settings by cross-validation on the target."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from numbers import Integral, Real
+from typing import Any, ClassVar, Self
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, is_classifier
+from sklearn.pipeline import Pipeline
+from sklearn.utils import _safe_indexing, check_random_state
+from sklearn.utils._param_validation import HasMethods, Interval
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from gapmin.boosting._meta import TransferMetaEstimator
+from gapmin.boosting._rows import Array, Rows
+from gapmin.linear import WeightedLogisticRegression
+from gapmin.selection._candidates import (
+    GAP_WEIGHTING,
+    GAPBOOST,
+    METHODS,
+    POOLING,
+    TARGET_ONLY,
+    Kit,
+    Learner,
+    boosting_learners,
+    default_learners,
+    own_learners,
+)
+from gapmin.selection._choice import TransferVerdict, choose, evidence
+from gapmin.selection._search import Data, Search, Trial, predict
+
+__all__ = ["TransferClassifierCV", "TransferRegressorCV"]
+
+_FEWEST_ROWS = 4
+_WIDEST_FOR_GAPS = 1000
+
+
+class _TransferCV(TransferMetaEstimator):
+    """The part that classifier and regressor share."""
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        "estimator": [HasMethods(["fit", "predict"]), None],
+        "param_grid": [dict, list, None],
+        "methods": ["array-like", None],
+        "n_splits": [Interval(Integral, 2, None, closed="left")],
+        "n_repeats": [Interval(Integral, 1, None, closed="left"), None],
+        "n_standard_errors": [Interval(Real, 0, None, closed="left")],
+        "max_search_rows": [Interval(Integral, 1, None, closed="left"), None],
+        "n_jobs": [Integral, None],
+        "random_state": ["random_state"],
+        "verbose": ["verbose"],
+    }
+
+    param_grid: Any
+    methods: Sequence[str] | None
+    n_splits: int
+    n_repeats: int | None
+    n_standard_errors: float
+    max_search_rows: int | None
+    verbose: int
+
+    best_estimator_: Any
+    best_params_: dict[str, Any]
+    cv_results_: dict[str, Any]
+    transfer_verdict_: TransferVerdict
+    sample_weight_: Array
+    domain_weight_: dict[int, float]
+
+    def fit(self, X: Any, y: ArrayLike, *, sample_domain: ArrayLike | None = None) -> Self:
+        """Search on the target's rows, and fit what was chosen on all rows.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or data frame of shape (n_rows, n_features)
+            Rows of the target and of the sources together. With an `estimator` of yours, frames reach it as they are.
+        y : array-like of shape (n_rows,)
+        sample_domain : array-like of int of shape (n_rows,), optional
+            Positive for a source (its number), negative for the target. None makes every row target.
+
+        Returns
+        -------
+        self
+        """
+        self._validate_params()
+        rows, _ = self._validate_training_data(X, y, sample_domain, None)
+        self._check_methods()
+        regression = not isinstance(self, ClassifierMixin)
+        random = check_random_state(self.random_state)
+        seed = int(random.randint(np.iinfo(np.int32).max))
+        search = self._search(rows, regression, seed)
+        finalists = self._run(search, regression)
+        chosen, alone, best = choose(finalists, self.n_standard_errors)
+        self.best_estimator_ = chosen.candidate.fit(rows.X, self._labels(rows), rows.domain, seed, last=True)
+        self.best_params_ = chosen.candidate.params
+        self._record(search, finalists, chosen, alone, best, rows)
+        return self
+
+    def _labels(self, rows: Rows) -> NDArray[Any]:
+        return self.classes_[rows.y] if isinstance(self, ClassifierMixin) else rows.y
+
+    def _search(self, rows: Rows, regression: bool, seed: int) -> Search:
+        """Return the search on the rows, those of large sources sampled."""
+        data = Data(rows.X, self._labels(rows), rows.domain, None if regression else self.classes_)
+        n_target = int((rows.domain < 0).sum())
+        if n_target < _FEWEST_ROWS:
+            raise ValueError(
+                f"the target has {n_target} rows (n_samples = {n_target}), too few to test a choice on: give at least "
+                f"{_FEWEST_ROWS}, better 10 or more"
+            )
+        n_splits = min(self.n_splits, n_target // 2)
+        n_repeats = self.n_repeats or (4 if n_target <= 30 else 3 if n_target <= 100 else 2)
+        return Search(self._sampled(data, seed), n_splits, n_repeats, self.n_jobs, seed, self._say)
+
+    def _say(self, doing: str) -> None:
+        if self.verbose:
+            from gapmin._progress import say
+
+            say(f"{type(self).__name__}: {doing}")
+
+    def _sampled(self, data: Data, seed: int) -> Data:
+        """Leave out source rows at random where there are more than the search is to use."""
+        source = np.flatnonzero(data.domain > 0)
+        if self.max_search_rows is None or source.size <= self.max_search_rows:
+            return data
+        kept = np.random.default_rng(seed).choice(source, self.max_search_rows, replace=False)
+        used = np.sort(np.concatenate([data.target, kept]))
+        return Data(_safe_indexing(data.X, used), data.y[used], data.domain[used], data.classes)
+
+    def _run(self, search: Search, regression: bool) -> list[Trial]:
+        """Try the cheap candidates, then others around the best of them; return who took part to the end."""
+        data = search.data
+        sources = [int(k) for k in np.unique(data.domain[data.domain > 0])]
+        methods = set(METHODS if self.methods is None else self.methods) | {TARGET_ONLY}
+        if not sources:
+            methods = {TARGET_ONLY}
+        kit = Kit(regression, sources)
+        learners = self._learners(regression, data)
+        first = [kit.target_only(learner) for learner in learners]
+        if POOLING in methods or GAP_WEIGHTING in methods:
+            first += [each for learner in learners for each in kit.pooling(learner)]
+        trials = search.start(first)
+        pooled = [trial for trial in trials if not trial.is_target_only]
+        if pooled:
+            best = min(pooled, key=lambda trial: trial.mean_loss).candidate
+            more = kit.single_sources(best)
+            if GAP_WEIGHTING in methods and _has_numbers(data.X):
+                more += kit.gap_weighting(best)
+            search.start(more)
+        if GAPBOOST in methods:
+            self._boost(search, kit, boosting_learners(regression, learners), trials)
+        return search.go_on()
+
+    def _boost(self, search: Search, kit: Kit, learners: Sequence[Learner], trials: Sequence[Trial]) -> None:
+        """Try gapBoost with the learner that did best without it, and around its best settings if these lead."""
+        by_learner = {
+            id(learner): min((t.mean_loss for t in trials if t.candidate.learner is learner), default=np.inf)
+            for learner in learners
+        }
+        learner = min(learners, key=lambda each: by_learner[id(each)])
+        started = search.start(kit.gapboost_starts(learner, 0 if kit.regression else self.classes_.size))
+        best = min(started, key=lambda trial: trial.mean_loss)
+        if best is min(search.trials, key=lambda trial: trial.mean_loss):
+            search.start(kit.gapboost_around(best.candidate))
+
+    def _learners(self, regression: bool, data: Data) -> list[Learner]:
+        if self.estimator is None:
+            return default_learners(regression, data.X)
+        return own_learners(self.estimator, self.param_grid)
+
+    def _record(
+        self, search: Search, finalists: Sequence[Trial], chosen: Trial, alone: Trial, best: Trial | None, rows: Rows
+    ) -> None:
+        def shown(trial: Trial) -> float:
+            mean = float(np.mean(trial.errors))
+            return mean if isinstance(self, ClassifierMixin) else float(np.sqrt(mean))
+
+        test = None if best is None else evidence(search, chosen if chosen is not alone else best, alone)
+        low, high = (np.nan, np.nan) if test is None else test.interval(0.95)
+        n_target = int((rows.domain < 0).sum())
+        self.transfer_verdict_ = TransferVerdict(
+            transfers=chosen is not alone,
+            method=chosen.candidate.method,
+            chosen=str(chosen.candidate),
+            error=shown(chosen),
+            target_only_error=shown(alone),
+            loss=chosen.mean_loss,
+            target_only_loss=alone.mean_loss,
+            difference=np.nan if test is None else test.mean,
+            low=low,
+            high=high,
+            p_value=np.nan if test is None else test.p_value,
+            n_target=n_target,
+            n_source=len(rows) - n_target,
+        )
+        trials = search.trials
+        self.cv_results_ = {
+            "candidate": [str(trial.candidate) for trial in trials],
+            "method": [trial.candidate.method for trial in trials],
+            "params": [trial.candidate.params for trial in trials],
+            "mean_loss": np.array([trial.mean_loss for trial in trials]),
+            "mean_error": np.array([shown(trial) for trial in trials]),
+            "n_repeats": np.array([trial.n_repeats for trial in trials]),
+        }
+        self.best_index_ = next(k for k, trial in enumerate(trials) if trial is chosen)
+        last = self.best_estimator_[-1] if isinstance(self.best_estimator_, Pipeline) else self.best_estimator_
+        self.sample_weight_ = last.sample_weight_
+        numbers = np.unique(rows.domain)
+        self.domain_weight_ = {int(k): float(self.sample_weight_[rows.domain == k].sum()) for k in numbers}
+
+    def _check_methods(self) -> None:
+        if self.methods is None:
+            return
+        strange = [each for each in self.methods if each not in METHODS]
+        if strange or isinstance(self.methods, str):
+            value = self.methods if isinstance(self.methods, str) else strange[0]
+            raise ValueError(f"methods has {value!r}: give a list with some of {', '.join(map(repr, METHODS))}")
+
+    def _template(self) -> Any:
+        return self._default_learner() if self.estimator is None else self.estimator
+
+    def _validate_X(self, X: Any, *, reset: bool) -> Any:
+        if self.estimator is None:
+            # The default learners take numbers alone, every one of them.
+            return validate_data(self, X, reset=reset, accept_sparse="csr", dtype=[np.float64, np.float32])
+        return super()._validate_X(X, reset=reset)
+
+    def _checked(self, X: Any) -> Any:
+        check_is_fitted(self)
+        return self._validate_X(X, reset=False)
+
+
+def _has_numbers(X: Any) -> bool:
+    return (sp.issparse(X) or (isinstance(X, np.ndarray) and X.dtype.kind in "fiu")) and X.shape[1] <= _WIDEST_FOR_GAPS
+
+
+def _gives_shares(model: _TransferCV) -> bool:
+    return model.estimator is None or hasattr(model.estimator, "predict_proba") or not is_classifier(model.estimator)
+
+
+class TransferClassifierCV(ClassifierMixin, _TransferCV):
+    """The classifier to use when you do not want to choose: transfer where it helps, none where it does not.
+
+    Target only, weighted pooling, source weights that minimise the performance gap, and gapBoost compete in a repeated
+    cross-validation in which every source row trains and target rows alone are tested. The sources are used only if
+    that lowers the loss by more than one standard error, and then in the simplest way that is as good as the best.
+
+    Parameters
+    ----------
+    estimator : classifier or None, default=None
+        The base learner. None tries linear models of several strengths and a forest.
+    param_grid : dict or list of dict, default=None
+        Settings of `estimator` to try, as in `GridSearchCV`.
+    methods : list of str or None, default=None
+        Some of "target only", "pooling", "gap weighting", "gapBoost"; None tries all. Target only always takes part.
+    n_splits : int, default=5
+        Folds of the target's rows.
+    n_repeats : int or None, default=None
+        How often the folds are dealt anew; None goes by the number of target rows. After each repeat all but the best
+        third of the candidates are left out.
+    n_standard_errors : float, default=1
+        By how many standard errors of the paired difference the sources must win to be used. 0 takes the lowest loss.
+    max_search_rows : int or None, default=20000
+        Source rows that the search uses, drawn at random; the last fit has all. None uses all in the search too.
+    n_jobs : int or None, default=None
+        Processes. The result does not depend on it.
+    random_state : int, RandomState instance or None, default=None
+    verbose : int, default=0
+
+    Attributes
+    ----------
+    transfer_verdict_ : TransferVerdict
+        What was chosen, and on what evidence.
+    best_estimator_ : estimator
+        Fitted on all rows.
+    best_params_ : dict
+    best_index_ : int
+        Its place in `cv_results_`.
+    cv_results_ : dict of lists and arrays
+        For each candidate: "candidate", "method", "params", "mean_loss", "mean_error", "n_repeats".
+    sample_weight_ : ndarray of shape (n_rows,)
+        The weight of each row in the end.
+    domain_weight_ : dict of int to float
+        Its sum over each domain.
+    classes_ : ndarray of shape (n_classes,)
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from gapmin import TransferClassifierCV
+    >>> rng = np.random.default_rng(0)
+    >>> X, sample_domain = rng.normal(size=(330, 6)), np.repeat([-1, 1], [30, 300])
+    >>> y = np.where(X.sum(axis=1) > 0, "yes", "no")
+    >>> y[sample_domain > 0] = rng.permutation(y[sample_domain > 0])  # a source that knows nothing
+    >>> clf = TransferClassifierCV(random_state=0).fit(X, y, sample_domain=sample_domain)
+    >>> clf.transfer_verdict_.transfers
+    False
+    """
+
+    def __init__(
+        self,
+        estimator: Any = None,
+        *,
+        param_grid: Any = None,
+        methods: Sequence[str] | None = None,
+        n_splits: int = 5,
+        n_repeats: int | None = None,
+        n_standard_errors: float = 1.0,
+        max_search_rows: int | None = 20_000,
+        n_jobs: int | None = None,
+        random_state: Any = None,
+        verbose: int = 0,
+    ) -> None:
+        self.estimator = estimator
+        self.param_grid = param_grid
+        self.methods = methods
+        self.n_splits = n_splits
+        self.n_repeats = n_repeats
+        self.n_standard_errors = n_standard_errors
+        self.max_search_rows = max_search_rows
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def _default_learner(self) -> BaseEstimator:
+        return WeightedLogisticRegression()
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Return the class of each row."""
+        X = self._checked(X)
+        return np.asarray(self.best_estimator_.predict(X))
+
+    @available_if(_gives_shares)
+    def predict_proba(self, X: Any) -> Array:
+        """Return the probability of each class, in the order of `classes_`."""
+        X = self._checked(X)
+        return predict(self.best_estimator_, X, self.classes_)
+
+
+class TransferRegressorCV(RegressorMixin, _TransferCV):
+    """The regressor to use when you do not want to choose: transfer where it helps, none where it does not.
+
+    Parameters and attributes are those of `TransferClassifierCV`, but for `classes_`. With no `estimator`, ridge
+    regressions of several strengths on scaled features, forests, and gapBoostR with trees compete.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from gapmin import TransferRegressorCV
+    >>> rng = np.random.default_rng(0)
+    >>> X, sample_domain = rng.normal(size=(320, 6)), np.repeat([-1, 1], [20, 300])
+    >>> y = X.sum(axis=1) + 0.1 * rng.normal(size=320)
+    >>> model = TransferRegressorCV(random_state=0).fit(X, y, sample_domain=sample_domain)
+    >>> model.transfer_verdict_.transfers
+    True
+    """
+
+    def __init__(
+        self,
+        estimator: Any = None,
+        *,
+        param_grid: Any = None,
+        methods: Sequence[str] | None = None,
+        n_splits: int = 5,
+        n_repeats: int | None = None,
+        n_standard_errors: float = 1.0,
+        max_search_rows: int | None = 20_000,
+        n_jobs: int | None = None,
+        random_state: Any = None,
+        verbose: int = 0,
+    ) -> None:
+        self.estimator = estimator
+        self.param_grid = param_grid
+        self.methods = methods
+        self.n_splits = n_splits
+        self.n_repeats = n_repeats
+        self.n_standard_errors = n_standard_errors
+        self.max_search_rows = max_search_rows
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def _default_learner(self) -> BaseEstimator:
+        from sklearn.linear_model import Ridge
+
+        return Ridge()
+
+    def predict(self, X: Any) -> Array:
+        """Return the value of each row."""
+        X = self._checked(X)
+        return np.asarray(self.best_estimator_.predict(X))

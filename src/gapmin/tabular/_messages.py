@@ -1,0 +1,102 @@
+"""How errors and notes about people's files are worded."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+_AT_MOST = 10
+_LONGEST = 60
+
+
+class TableError(ValueError):
+    """A file cannot be used as it is; the message says which, why, and what to do."""
+
+
+def quoted(value: object) -> str:
+    """Return a value for a message, in quotes, on one line and not too long.
+
+    Examples
+    --------
+    >>> quoted("price")
+    "'price'"
+    >>> len(quoted("x" * 1000))
+    62
+    """
+    text = str(value)
+    return repr(text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…")
+
+
+def listed(names: Iterable[object], at_most: int = _AT_MOST) -> str:
+    """Return names in quotes, the first ten and how many more.
+
+    Examples
+    --------
+    >>> listed(["a", "b"])
+    "'a', 'b'"
+    >>> listed(range(10_000), at_most=2)
+    "'0', '1' and 9,998 more"
+    """
+    every = list(names)
+    shown = ", ".join(quoted(name) for name in every[:at_most])
+    return shown if len(every) <= at_most else f"{shown} and {len(every) - at_most:,} more"
+
+
+def counted(n: int, noun: str, plural: str | None = None) -> str:
+    """Return a number with its noun.
+
+    Examples
+    --------
+    >>> counted(1, "row"), counted(1234, "row"), counted(2, "class", "classes")
+    ('1 row', '1,234 rows', '2 classes')
+    """
+    return f"{n:,} {noun if n == 1 else plural or f'{noun}s'}"
+
+
+def one_of(values: Sequence[object]) -> str:
+    """Return "column 'a'" or "columns 'a', 'b'".
+
+    Examples
+    --------
+    >>> one_of(["a"]), one_of(["a", "b"])
+    ("column 'a'", "columns 'a', 'b'")
+    """
+    return f"{'column' if len(values) == 1 else 'columns'} {listed(values)}"
+
+
+def did_you_mean(name: str, names: Iterable[str]) -> str:
+    """Return a question after the names that are like this one, or nothing.
+
+    Examples
+    --------
+    >>> did_you_mean("Prize", ["price", "rooms"])
+    "; did you mean 'price'?"
+    >>> did_you_mean("height", ["price", "rooms"])
+    ''
+    """
+    by_lower: dict[str, str] = {}
+    for each in names:
+        by_lower.setdefault(each.lower().strip(), each)
+    alike = difflib.get_close_matches(name.lower().strip(), by_lower, n=3)
+    return f"; did you mean {' or '.join(quoted(by_lower[each]) for each in alike)}?" if alike else ""
+
+
+def at_row(row: Any) -> str:
+    """Return where a row is, counted from 1 as a reader of the file counts.
+
+    Examples
+    --------
+    >>> at_row(0)
+    'row 1 below the header'
+    """
+    return f"row {int(row) + 1:,} below the header"
+
+
+def need_pandas() -> Any:
+    """Return pandas, or say what to install."""
+    try:
+        import pandas
+    except ImportError as error:
+        raise ImportError('files are read with pandas, which is not installed: pip install "gapmin[cli]"') from error
+    return pandas

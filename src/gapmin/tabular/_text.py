@@ -1,0 +1,211 @@
+"""How a text file is written: its encoding, separator, decimal mark and header; and whether its lines are whole."""
+
+from __future__ import annotations
+
+import codecs
+import csv
+import gzip
+import io
+import re
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from itertools import chain, islice
+from pathlib import Path
+from typing import Any
+
+from ._messages import TableError, counted, listed, quoted
+
+SEPARATORS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "pipes"}
+
+_SAMPLE_LINES, _SAMPLE_CHARACTERS = 500, 200_000
+_OTHER_KINDS = {
+    b"PAR1": "is a Parquet file: name it .parquet",
+    b"\x1f\x8b": "is compressed with gzip: name it .csv.gz",
+    b"PK\x03\x04": "is a zip or Excel file: save its table as CSV",
+    b"\xd0\xcf\x11\xe0": "is an old Excel file: save its table as CSV",
+}
+_CONTROL = re.compile(r"[\x00-\x08\x0e-\x1f]")
+_DECLARATION = re.compile(r"sep=([,;\t|])\s*", re.IGNORECASE)
+_COMMA_DECIMAL = re.compile(r"[+-]?(\d+|\d{1,3}(\.\d{3})+),\d+(e[+-]?\d+)?", re.IGNORECASE)
+_COMMA_THOUSANDS = re.compile(r"[+-]?[1-9]\d{0,2}(,\d{3})+(\.\d+)?")
+_POINT_DECIMAL = re.compile(r"[+-]?\d*\.\d+(e[+-]?\d+)?", re.IGNORECASE)
+_POINT_THOUSANDS = re.compile(r"[+-]?[1-9]\d{0,2}(\.\d{3})+(,\d+)?")
+_NUMBER = re.compile(r"[+-]?\d+(\.\d*)?")
+
+
+@dataclass(frozen=True)
+class TextFormat:
+    """How to read a text file.
+
+    Attributes
+    ----------
+    separator, encoding, decimal : str
+    thousands : str or None
+    names : tuple of str
+        The header, without the spaces around its names; empty where a name is missing.
+    width : int
+        Fields of the longest line; what lies beyond the header is empty.
+    n_rows : int
+        Rows below the header.
+    lines_before_header : int
+    notes : tuple of str
+    """
+
+    separator: str
+    encoding: str
+    decimal: str
+    thousands: str | None
+    names: tuple[str, ...]
+    width: int
+    n_rows: int
+    lines_before_header: int
+    notes: tuple[str, ...]
+
+
+def inspect_text(path: Path, *, compressed: bool) -> TextFormat:
+    """Read a text file once, in constant memory, and return how it is written, or raise a `TableError`."""
+    try:
+        with _raw(path, compressed) as stream:
+            head = stream.read(4096)
+        encoding = _encoding(path, head)
+        try:
+            return _inspect(path, compressed, encoding, [])
+        except UnicodeDecodeError:
+            note = f"{path} is not UTF-8: read as Latin-1; save it as UTF-8 if letters look wrong"
+            return _inspect(path, compressed, "latin-1", [note])
+    except (gzip.BadGzipFile, EOFError, zlib.error) as error:
+        raise TableError(f"{path} is no whole gzip file ({error}): compress it again, or copy it again") from error
+
+
+@contextmanager
+def _raw(path: Path, compressed: bool) -> Iterator[Any]:
+    with gzip.open(path, "rb") if compressed else open(path, "rb") as stream:
+        yield stream
+
+
+def _encoding(path: Path, head: bytes) -> str:
+    if head.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        return "utf-16"
+    for magic, said in _OTHER_KINDS.items():
+        if head.startswith(magic):
+            raise TableError(f"{path} {said}")
+    if b"\0" in head or _CONTROL.search(head.decode("latin-1")):
+        raise _binary(path)
+    return "utf-8-sig" if head.startswith(codecs.BOM_UTF8) else "utf-8"
+
+
+def _binary(path: Path) -> TableError:
+    return TableError(f"{path} holds binary data, not a table of text: save the table as CSV or Parquet")
+
+
+def _inspect(path: Path, compressed: bool, encoding: str, notes: list[str]) -> TextFormat:
+    with _raw(path, compressed) as raw, io.TextIOWrapper(raw, encoding=encoding, newline="") as lines:
+        first = lines.readline()
+        declared = _DECLARATION.fullmatch(first)
+        sample, n_characters = [] if declared else [first], len(first)
+        for line in islice(lines, _SAMPLE_LINES):
+            sample.append(line)
+            n_characters += len(line)
+            if n_characters > _SAMPLE_CHARACTERS and len(sample) > 2:
+                break
+        if not any(line.strip() for line in sample) and next((line for line in lines if line.strip()), None) is None:
+            raise TableError(f"{path} is empty: give a file with a header line and rows below it")
+        if any(_CONTROL.search(line) for line in sample):
+            raise _binary(path)
+        separator = declared[1] if declared else _separator(sample, path)
+        rows = chain(sample, lines)
+        try:
+            names, width, n_rows, more = _scan(path, rows, separator, int(bool(declared)))
+        except csv.Error as error:
+            raise TableError(f"{path} has a quote that is never closed ({error}): close or remove it") from error
+    decimal, thousands, said = _marks(sample, separator, path)
+    return TextFormat(
+        separator, encoding, decimal, thousands, names, width, n_rows, int(bool(declared)), (*notes, *more, *said)
+    )
+
+
+def _records(sample: list[str], separator: str) -> list[list[str]]:
+    reader = csv.reader(sample, delimiter=separator, skipinitialspace=True)
+    try:
+        return [record for record in reader if any(field.strip() for field in record)]
+    except csv.Error:
+        return []
+
+
+def _separator(sample: list[str], path: Path) -> str:
+    """Return the separator by which most lines have as many fields as the header, and more than one."""
+    at_hand = "\t" if ".tsv" in (suffix.lower() for suffix in path.suffixes) else ","
+    best, best_score = at_hand, (0.0, 0, False)
+    for separator in SEPARATORS:
+        records = _records(sample, separator)
+        width = len(records[0]) if records else 0
+        if width < 2:
+            continue
+        even = sum(len(record) == width for record in records) / len(records)
+        score = (round(even, 1), width, separator == at_hand)
+        if score > best_score:
+            best, best_score = separator, score
+    return best
+
+
+def _scan(path: Path, lines: Iterator[str], separator: str, before: int) -> tuple[tuple[str, ...], int, int, list[str]]:
+    """Return the header, the longest line's fields, the number of rows, and notes; lines are counted from 1."""
+    blank = " \t\r\n".replace(separator, "")
+    names: list[str] = []
+    widest = n_rows = n_trailing = 0
+    number = before
+    for line in lines:
+        number += 1
+        if "\0" in line:
+            raise _binary(path)
+        if not line.strip(blank):
+            continue
+        here = number
+        if '"' in line:
+            reader = csv.reader(chain([line], lines), delimiter=separator, skipinitialspace=True)
+            fields = next(reader)
+            number += reader.line_num - 1
+            n_fields = len(fields)
+        else:
+            n_fields = line.count(separator) + 1
+            fields = [] if names and n_fields == len(names) else line.rstrip("\r\n").split(separator)
+        if not names:
+            names, widest = [field.strip() for field in fields], n_fields
+            continue
+        n_rows += 1
+        if n_fields == len(names):
+            continue
+        if n_fields < len(names) or any(field.strip() for field in fields[len(names) :]):
+            raise TableError(
+                f"{path} has {counted(n_fields, 'field')} in line {here:,} but {len(names):,} in its header (separated "
+                f"by {SEPARATORS[separator]}): mend that line, or put quotes around text that has a separator in it"
+            )
+        widest, n_trailing = max(widest, n_fields), n_trailing + 1
+    notes = [f"{path} has separators at the end of {counted(n_trailing, 'line')}: ignored"] if n_trailing else []
+    if all(_NUMBER.fullmatch(name) for name in names if name) and any(names):
+        notes.append(f"the columns of {path} are called {listed(names, 3)}: if it has no header line, add one")
+    return tuple(names), widest, n_rows, notes
+
+
+def _marks(sample: list[str], separator: str, path: Path) -> tuple[str, str | None, list[str]]:
+    """Return the decimal mark and that of thousands, as far as the first lines tell."""
+    numbers = [
+        field.strip()
+        for record in _records(sample, separator)[1:]
+        for field in record
+        if field and (field[0] in "+-." or field[0].isdigit()) and ("," in field or "." in field)
+    ]
+    commas = [text for text in numbers if _COMMA_DECIMAL.fullmatch(text)]
+    grouped = [text for text in numbers if _COMMA_THOUSANDS.fullmatch(text)]
+    points = any(_POINT_DECIMAL.fullmatch(text) and not _POINT_THOUSANDS.fullmatch(text) for text in numbers)
+    certain = [text for text in commas if not _COMMA_THOUSANDS.fullmatch(text)]
+    # 1,234 may be either: where semicolons part the fields, the comma is their decimal mark.
+    if commas and not points and (certain or separator == ";"):
+        example = quoted((certain or commas)[0])
+        thousands = "." if any(_POINT_THOUSANDS.fullmatch(text) for text in numbers) else None
+        return ",", thousands, [f"{path} has decimal commas, such as {example}: read as numbers"]
+    if grouped and not certain:
+        return ".", ",", [f"{path} has commas between thousands, such as {quoted(grouped[0])}: read as numbers"]
+    return ".", None, []
