@@ -86,11 +86,14 @@ def methods_for(task: str) -> tuple[str, ...]:
 @cache
 def problems() -> dict[str, TransferProblem]:
     """Return every problem of the league by name, its sources pooled."""
-    found = [*embedded_problems(), *load_thirds("concrete")]
+    # Ten classes with 5,000 source rows are left out: a search takes minutes. The other way round they are there.
+    found = [each for each in embedded_problems() if each.name != "mnist -> digits"]
+    found += load_thirds("concrete")
     found += [replace(each, name=f"{each.name} (20 Newsgroups)") for each in load_newsgroups()]
     for whitened in (True, False):
         kind = "whitened" if whitened else "as they are"
-        for k, (source, target) in enumerate(permutations("ACDW", 2)):
+        # DSLR is left out: with about 30 pictures of two classes there is hardly a row to test on.
+        for k, (source, target) in enumerate(permutations("ACW", 2)):
             # One of the five pairs of classes for each pair of collections, in turn.
             problem: Any = load_office_caltech(source, target, whitened=whitened)[k % 5]  # type: ignore[call-overload]
             found.append(replace(problem, name=f"{problem.name} (Office-Caltech, {kind})"))

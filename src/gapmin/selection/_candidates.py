@@ -122,21 +122,18 @@ def linear_learners(regression: bool, X: Any) -> list[Learner]:
     return [Learner("linear", each, final) for each in chosen]
 
 
-def forests(regression: bool) -> list[Learner]:
-    """Return forests of extremely randomised trees: few in the search, more in the end."""
+def forest(regression: bool) -> Learner:
+    """Return a forest of extremely randomised trees: few in the search, more in the end."""
     final = {"n_estimators": _MANY_TREES}
-    kinds = (
-        [ExtraTreesRegressor(_FEW_TREES, min_samples_leaf=leaf) for leaf in (1, 3)]
-        if regression
-        # Half of the features at a split: the root of their number drowns the few that tell among many that do not.
-        else [ExtraTreesClassifier(_FEW_TREES, max_features=0.5)]
-    )
-    return [Learner("forest", forest, final) for forest in kinds]
+    if regression:
+        return Learner("forest", ExtraTreesRegressor(_FEW_TREES, min_samples_leaf=2), final)
+    # Half of the features at a split: the root of their number drowns the few that tell among many that do not.
+    return Learner("forest", ExtraTreesClassifier(_FEW_TREES, max_features=0.5), final)
 
 
 def default_learners(regression: bool, X: Any) -> list[Learner]:
     """Return what is tried where the user names no learner."""
-    return [*linear_learners(regression, X), *forests(regression)]
+    return [*linear_learners(regression, X), forest(regression)]
 
 
 def boosting_learners(regression: bool, learners: Sequence[Learner]) -> list[Learner]:

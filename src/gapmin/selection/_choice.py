@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 
 from gapmin._statistics import TTest, corrected_t_test
-from gapmin.boosting._rows import Array
 from gapmin.selection._candidates import METHODS
 from gapmin.selection._search import Search, Trial
 
@@ -75,9 +74,14 @@ class TransferVerdict:
         return {name: getattr(self, name) for name in self.__dataclass_fields__} | {"sentence": str(self)}
 
 
-def standard_error(difference: Array) -> float:
-    """Return the standard error of the mean of one difference a target row."""
-    return float(difference.std(ddof=1) / np.sqrt(difference.size))
+def beats(one: Trial, other: Trial, n_standard_errors: float) -> bool:
+    """Whether a trial's loss is lower than another's by more than so many standard errors of their difference.
+
+    The standard error is that of the one-standard-error rule: the spread of the folds of all repeats, over the root of
+    their number. Folds that share rows are not independent, so it is smaller than the truth; `evidence` corrects that.
+    """
+    gain = other.less(one)
+    return bool(gain.mean() > n_standard_errors * gain.std(ddof=1) / np.sqrt(gain.size))
 
 
 def choose(trials: Sequence[Trial], n_standard_errors: float = 1.0) -> tuple[Trial, Trial, Trial | None]:
@@ -97,33 +101,19 @@ def choose(trials: Sequence[Trial], n_standard_errors: float = 1.0) -> tuple[Tri
     if not others:
         return alone, alone, None
     best = min(others, key=lambda each: each.mean_loss)
-    gain = alone.loss() - best.loss()
-    if not gain.mean() > n_standard_errors * standard_error(gain):
+    if not beats(best, alone, n_standard_errors):
         return alone, alone, best
-    near = []
-    for trial in others:
-        behind = trial.loss() - best.loss()
-        if trial is best or behind.mean() <= n_standard_errors * standard_error(behind):
-            near.append(trial)
+    near = [each for each in others if not beats(best, each, n_standard_errors)]
     simplest = min(METHODS.index(each.candidate.method) for each in near)
     chosen = min(
         (each for each in near if METHODS.index(each.candidate.method) == simplest), key=lambda each: each.mean_loss
     )
     # The simplest need not itself beat the target alone by enough: then the best, which does.
-    gain = alone.loss() - chosen.loss()
-    return (chosen if gain.mean() > n_standard_errors * standard_error(gain) else best), alone, best
+    return (chosen if beats(chosen, alone, n_standard_errors) else best), alone, best
 
 
 def evidence(search: Search, one: Trial, other: Trial) -> TTest:
     """Test one trial against another over the folds of the repeats that both took part in."""
-    target = search.data.target
-    position = np.full(search.data.domain.size, -1)
-    position[target] = np.arange(target.size)
-    differences, n_test = [], []
-    for repeat, (losses, others) in enumerate(zip(one.losses, other.losses, strict=False)):
-        for _, test in search.folds(repeat):
-            rows = position[test]
-            differences.append(float((losses[rows] - others[rows]).mean()))
-            n_test.append(rows.size)
-    size = float(np.mean(n_test))
-    return corrected_t_test(differences, n_train=target.size - size, n_test=size)
+    n_target = search.data.target.size
+    n_test = n_target / search.n_splits
+    return corrected_t_test(one.less(other), n_train=n_target - n_test, n_test=n_test)

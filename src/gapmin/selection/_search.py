@@ -72,11 +72,14 @@ class Trial:
     candidate : Candidate
     losses, errors : list of ndarray of shape (n_target,)
         Of each target row when it was not trained on, for each repeat.
+    by_fold : list of float
+        The mean loss of each fold of each repeat.
     """
 
     candidate: Candidate
     losses: list[Array] = field(default_factory=list)
     errors: list[Array] = field(default_factory=list)
+    by_fold: list[float] = field(default_factory=list)
 
     @property
     def n_repeats(self) -> int:
@@ -88,14 +91,15 @@ class Trial:
         """Whether it leaves the sources out."""
         return self.candidate.method == TARGET_ONLY
 
-    def loss(self, n_repeats: int | None = None) -> Array:
-        """Return the loss of each target row, the mean of the first repeats or of all."""
-        return np.mean(self.losses[:n_repeats], axis=0)
-
     @property
     def mean_loss(self) -> float:
         """The loss of a target row that was not trained on."""
-        return float(self.loss().mean())
+        return float(np.mean(self.losses))
+
+    def less(self, other: Trial) -> Array:
+        """Return the loss less the other's, for each fold that both took part in."""
+        n_folds = min(len(self.by_fold), len(other.by_fold))
+        return np.subtract(self.by_fold[:n_folds], other.by_fold[:n_folds])
 
     def __repr__(self) -> str:
         return f"<Trial {self.candidate}: {self.mean_loss:.4g} in {self.n_repeats} repeats>"
@@ -177,6 +181,7 @@ class Search:
             losses, errors = data.losses(predicted)
             trial.losses.append(losses)
             trial.errors.append(errors)
+            trial.by_fold += [float(losses[position[test]].mean()) for _, test in folds]
 
     def _seed(self, repeat: int, place: int) -> int:
         # The same for every candidate: learners that differ in weights alone then draw the same numbers.

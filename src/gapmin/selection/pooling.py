@@ -220,7 +220,7 @@ class WeightedPoolingRegressor(RegressorMixin, _WeightedPooling):
     >>> from gapmin.selection import WeightedPoolingRegressor
     >>> X, sample_domain = np.arange(6.0).reshape(-1, 1), [-1, -1, -1, 1, 1, 1]
     >>> model = WeightedPoolingRegressor(target_share=1).fit(X, 2 * X[:, 0], sample_domain=sample_domain)
-    >>> model.domain_weight_
+    >>> {domain: round(share, 6) for domain, share in model.domain_weight_.items()}
     {-1: 1.0}
     """
 

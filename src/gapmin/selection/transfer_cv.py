@@ -87,8 +87,8 @@ class _TransferCV(TransferMetaEstimator):
         self
         """
         self._validate_params()
-        rows, _ = self._validate_training_data(X, y, sample_domain, None)
         self._check_methods()
+        rows, _ = self._validate_training_data(X, y, sample_domain, None)
         regression = not isinstance(self, ClassifierMixin)
         random = check_random_state(self.random_state)
         seed = int(random.randint(np.iinfo(np.int32).max))
@@ -213,6 +213,8 @@ class _TransferCV(TransferMetaEstimator):
         self.domain_weight_ = {int(k): float(self.sample_weight_[rows.domain == k].sum()) for k in numbers}
 
     def _check_methods(self) -> None:
+        if self.param_grid is not None and self.estimator is None:
+            raise ValueError("param_grid is given without an estimator: give the estimator whose settings these are")
         if self.methods is None:
             return
         strange = [each for each in self.methods if each not in METHODS]

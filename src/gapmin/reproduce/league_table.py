@@ -1,0 +1,187 @@
+"""What the league says: its tables, and in words what holds and what does not."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gapmin._statistics import TTest, corrected_t_test, holm
+from gapmin.report.html import Section
+from gapmin.report.table import Entry, RowGroup, Table, format_number, listed, shown_name
+
+from .cells import Outcome
+from .league import ALONE, METHODS, OURS
+
+LEVEL = 0.05
+_DROPPED = 0.05
+"""A source with no more than this share of the weight counts as dropped."""
+
+
+@dataclass(frozen=True)
+class Row:
+    """One problem: the errors of every method over the splits, and what `TransferCV` did."""
+
+    problem: str
+    errors: dict[str, NDArray[np.float64]]
+    n_train: float
+    n_test: float
+    dropped: NDArray[np.bool_]
+    is_regression: bool
+
+    @property
+    def rivals(self) -> list[str]:
+        """Every method but ours."""
+        return [each for each in METHODS if each in self.errors and each != OURS]
+
+    @property
+    def best(self) -> str:
+        """The rival with the lowest mean error."""
+        return min(self.rivals, key=lambda each: float(self.errors[each].mean()))
+
+    def mean(self, method: str) -> float:
+        """Return the mean error."""
+        return float(self.errors[method].mean())
+
+    def standard_error(self, method: str) -> float:
+        """Return the standard error of the mean over the splits."""
+        errors = self.errors[method]
+        return float(errors.std(ddof=1) / np.sqrt(errors.size)) if errors.size > 1 else 0.0
+
+    @property
+    def is_near_best(self) -> bool:
+        """Whether ours is no further above the best rival than that rival's standard error."""
+        return self.mean(OURS) <= self.mean(self.best) + self.standard_error(self.best)
+
+    @property
+    def against_alone(self) -> TTest:
+        """The corrected resampled t-test of ours against the target alone."""
+        return corrected_t_test(self.errors[OURS] - self.errors[ALONE], self.n_train, self.n_test)
+
+    @property
+    def regret(self) -> float:
+        """The error of ours less that of the target alone, as a share of the latter."""
+        return self.mean(OURS) / self.mean(ALONE) - 1 if self.mean(ALONE) > 0 else 0.0
+
+
+def rows_of(outcomes: Sequence[Outcome], poisoned: bool) -> list[Row]:
+    """Gather the outcomes of the honest or of the poisoned league, problem by problem; only complete splits count."""
+    chosen = [each for each in outcomes if (each.cell.values["poison"] != "none") == poisoned and each.measured]
+    rows = []
+    for problem in dict.fromkeys(each.cell.problem for each in chosen):
+        found = {(each.cell.method, each.cell.split): each for each in chosen if each.cell.problem == problem}
+        methods = [method for method in METHODS if any(key[0] == method for key in found)]
+        splits = sorted({split for _, split in found})
+        splits = [split for split in splits if all((method, split) in found for method in methods)]
+        if OURS not in methods or not splits:
+            continue
+
+        def values(method: str, found: dict = found, splits: list[int] = splits) -> list:
+            return [found[method, split].measured for split in splits]
+
+        ours = values(OURS)
+        rows.append(
+            Row(
+                problem,
+                {method: np.array([each.error for each in values(method)]) for method in methods},
+                n_train=ours[0].n_train,
+                n_test=ours[0].n_test,
+                dropped=np.array([each.extra["source_weight"] <= _DROPPED for each in ours]),
+                is_regression="TransferBoost" not in methods,
+            )
+        )
+    return rows
+
+
+def significantly_worse(rows: Sequence[Row]) -> list[str]:
+    """Return the problems on which ours is worse than the target alone, after Holm's correction over all problems."""
+    tests = [row.against_alone for row in rows]
+    adjusted = holm([test.p_value for test in tests])
+    return [row.problem for row, test, p in zip(rows, tests, adjusted, strict=True) if test.mean > 0 and p < LEVEL]
+
+
+def findings(rows: Sequence[Row], poisoned: bool) -> list[str]:
+    """Say in sentences what the league asks of `TransferCV`, and what came of it."""
+    n = len(rows)
+    worse = significantly_worse(rows)
+    regret = 100 * float(np.mean([row.regret for row in rows]))
+    near = [row for row in rows if row.is_near_best]
+    behind = [row for row in rows if row.mean(OURS) > row.mean(ALONE)]
+    said = [
+        f"Significantly worse than the target alone (corrected resampled t-test, Holm over {n} problems) on "
+        f"{len(worse)} of {n} problems{': ' + listed(worse) if worse else ''}.",
+        f"Its error is {abs(regret):.1f}% {'below' if regret <= 0 else 'above'} that of the target alone in the mean "
+        f"over the problems; its mean error is higher on {len(behind)} of them"
+        + (f": {listed([row.problem for row in behind])}." if behind else "."),
+        f"Within one standard error of the best of all others on {len(near)} of {n} problems "
+        f"({100 * len(near) / n:.0f}%)"
+        + (f"; not on {listed([row.problem for row in rows if not row.is_near_best])}." if len(near) < n else "."),
+    ]
+    if poisoned:
+        share = 100 * float(np.mean([row.dropped.mean() for row in rows]))
+        kept = [row.problem for row in rows if row.dropped.mean() <= 0.5]
+        said.append(
+            f"The poisoned source is dropped (at most {100 * _DROPPED:.0f}% of the weight) in {share:.0f}% of the fits"
+            + (f"; not in most of those on {listed(kept)}." if kept else ", and in most of those on every problem.")
+        )
+    return said
+
+
+def league_table(rows: Sequence[Row], caption: str, poisoned: bool) -> Table:
+    """Return the errors of every method on every problem."""
+    last = "source dropped" if poisoned else "near the best"
+    header = ["", *METHODS, "less target only", last]
+    groups = []
+    for heading, regression in (("Error in %", False), ("Root mean squared error", True)):
+        part = [row for row in rows if row.is_regression == regression]
+        if part:
+            groups.append(RowGroup(heading, [_entries(row, poisoned) for row in part]))
+    n_splits = max(len(row.dropped) for row in rows)
+    notes = [
+        f"Mean ± standard error over {n_splits} splits, the lowest in bold. “Less target only” is {OURS}'s error less "
+        "that of the target alone, with the p-value of the corrected resampled t-test before Holm's correction.",
+        "“Near the best”: within one standard error of the best of the others."
+        if not poisoned
+        else f"“Source dropped”: in how many of the fits {OURS} left the poisoned source at most 5% of the weight.",
+    ]
+    return Table(caption, header, groups=groups, notes=notes)
+
+
+def _entries(row: Row, poisoned: bool) -> list[Entry]:
+    lowest = min(map(row.mean, row.errors))
+    entries = [Entry(shown_name(row.problem))]
+    for method in METHODS:
+        if method not in row.errors:
+            entries.append(Entry("-"))
+            continue
+        mean = row.mean(method)
+        entries.append(Entry(format_number(mean), f" ±{format_number(row.standard_error(method), 2)}", mean == lowest))
+    test = row.against_alone
+    difference = f"{'+' if test.mean > 0 else ''}{format_number(test.mean)}"
+    entries.append(Entry(difference, f" p={test.p_value:.2f}" if np.isfinite(test.p_value) else ""))
+    if poisoned:
+        return [*entries, Entry(f"{int(row.dropped.sum())} of {row.dropped.size}")]
+    return [*entries, Entry("yes" if row.is_near_best else "no")]
+
+
+def league_section(outcomes: Sequence[Outcome]) -> Section:
+    """Lay out both leagues, the losses as plainly as the wins."""
+    honest, poisoned = rows_of(outcomes, False), rows_of(outcomes, True)
+    text = [
+        f"{OURS} is TransferClassifierCV or TransferRegressorCV as it comes: nothing was set. “Target only” is the "
+        "same search without any source: the learner and its settings by cross-validation on the target. Pooled and "
+        "weighted pooling are one logistic regression (lam 0.01 and 0.001) or ridge regression on all rows, the target "
+        "with its own share or with 0.8 (0.5 in regressions) of the weight; the boosters have their defaults; gradient "
+        "boosting is scikit-learn's HistGradientBoosting on target and source together.",
+        "Poisoned: in every second split the source's labels are turned (two classes exchanged, of more each put in "
+        "the place of the next, numbers mirrored about their mean), in the others its columns are put in a new order.",
+    ]
+    points = [f"With the problem's own source: {each[0].lower()}{each[1:]}" for each in findings(honest, False)]
+    if poisoned:
+        points += [f"With a poisoned source: {each[0].lower()}{each[1:]}" for each in findings(poisoned, True)]
+    tables = [league_table(honest, "The problem's own source", False)]
+    if poisoned:
+        tables.append(league_table(poisoned, "A poisoned source", True))
+    return Section("The league: transfer with nothing to choose", text, points, tables=tables)

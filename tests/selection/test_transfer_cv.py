@@ -1,0 +1,257 @@
+"""Transfer*CV: uses a source that helps, drops one that does not, and gives the same however it is run."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+import scipy.sparse as sp
+from sklearn.base import clone
+from sklearn.compose import make_column_transformer
+from sklearn.impute import SimpleImputer
+from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import cross_val_score
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import OneHotEncoder
+from sklearn.svm import LinearSVC
+from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from gapmin import TargetKFold, TransferClassifierCV, TransferRegressorCV
+from gapmin.linear import WeightedLogisticRegression
+from gapmin.selection._candidates import METHODS
+
+QUICK = {"n_repeats": 1, "random_state": 0}
+
+
+@parametrize_with_checks(
+    [
+        TransferClassifierCV(n_repeats=1, n_splits=2),
+        TransferRegressorCV(n_repeats=1, n_splits=2),
+        TransferClassifierCV(DecisionTreeClassifier(max_depth=3), n_repeats=1, n_splits=2),
+    ]
+)
+def test_scikit_learn_checks(estimator, check):
+    check(estimator)
+
+
+def problem(n_target=40, n_source=300, *, flipped=False, n_features=8, seed=0):
+    rng = np.random.default_rng(seed)
+    X, domain = rng.normal(size=(n_target + n_source, n_features)), np.repeat([-1, 1], [n_target, n_source])
+    score = X @ np.linspace(1.5, 0.2, n_features) + 0.7 * rng.normal(size=domain.size)
+    y = np.where(score * np.where((domain > 0) & flipped, -1, 1) > 0, "yes", "no")
+    return X, y, domain
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_source_like_the_target_is_used(seed):
+    X, y, domain = problem(20, seed=seed)
+    model = TransferClassifierCV(**QUICK).fit(X, y, sample_domain=domain)
+    assert model.transfer_verdict_.transfers
+    assert model.transfer_verdict_.difference < 0
+    assert "help" in str(model.transfer_verdict_)
+    assert model.domain_weight_[1] > 0
+    X_new, y_new, _ = problem(500, 1, seed=100)
+    alone = TransferClassifierCV(methods=["target only"], **QUICK).fit(X, y, sample_domain=domain)
+    assert model.score(X_new, y_new) > alone.score(X_new, y_new)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_source_that_lies_is_left_out(seed):
+    X, y, domain = problem(flipped=True, seed=seed)
+    model = TransferClassifierCV(**QUICK).fit(X, y, sample_domain=domain)
+    alone = TransferClassifierCV(methods=["target only"], **QUICK).fit(X, y, sample_domain=domain)
+    assert not model.transfer_verdict_.transfers
+    assert model.transfer_verdict_.method == "target only"
+    assert "left out" in str(model.transfer_verdict_)
+    assert model.domain_weight_[1] == 0
+    assert np.array_equal(model.predict_proba(X), alone.predict_proba(X))
+
+
+def test_target_only_does_not_look_at_the_source():
+    X, y, domain = problem()
+    kept = domain < 0
+    one = TransferClassifierCV(methods=["target only"], **QUICK).fit(X, y, sample_domain=domain)
+    other = TransferClassifierCV(**QUICK).fit(X[kept], y[kept])
+    assert one.best_params_["learner"].get_params().keys() == other.best_params_["learner"].get_params().keys()
+    assert one.transfer_verdict_.loss == pytest.approx(other.transfer_verdict_.loss)
+    np.testing.assert_allclose(one.predict_proba(X), other.predict_proba(X))
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_of_two_sources_the_one_that_lies_is_dropped(seed):
+    X, y, domain = problem(30, 500, seed=seed)
+    domain = np.where((domain > 0) & (np.arange(domain.size) % 2 == 0), 2, domain)
+    y = np.where(domain == 2, np.where(y == "yes", "no", "yes"), y)
+    model = TransferClassifierCV(**QUICK).fit(X, y, sample_domain=domain)
+    assert model.transfer_verdict_.transfers
+    assert model.domain_weight_[1] > 5 * model.domain_weight_[2]
+
+
+def test_a_regression():
+    rng = np.random.default_rng(0)
+    X, domain = rng.normal(size=(320, 6)), np.repeat([-1, 1], [20, 300])
+    y = X.sum(axis=1) + 0.3 * rng.normal(size=320)
+    assert TransferRegressorCV(**QUICK).fit(X, y, sample_domain=domain).transfer_verdict_.transfers
+    mirrored = np.where(domain > 0, -y, y)
+    model = TransferRegressorCV(**QUICK).fit(X, mirrored, sample_domain=domain)
+    assert not model.transfer_verdict_.transfers
+    shifted = TransferRegressorCV(**QUICK).fit(X, 1000 + 50 * mirrored, sample_domain=domain)
+    np.testing.assert_allclose(shifted.predict(X), 1000 + 50 * model.predict(X), rtol=1e-6)
+    assert shifted.transfer_verdict_.error == pytest.approx(50 * model.transfer_verdict_.error)
+
+
+@pytest.mark.parametrize("kind", [TransferClassifierCV, TransferRegressorCV])
+def test_the_number_of_processes_changes_nothing(kind):
+    X, y, domain = problem(25, 120)
+    y = y if kind is TransferClassifierCV else X[:, 0] + X[:, 1] ** 2
+    one, two = (kind(n_jobs=n, n_repeats=2, random_state=3).fit(X, y, sample_domain=domain) for n in (1, 2))
+    assert one.cv_results_["candidate"] == two.cv_results_["candidate"]
+    assert np.array_equal(one.cv_results_["mean_loss"], two.cv_results_["mean_loss"])
+    assert one.transfer_verdict_ == two.transfer_verdict_
+    assert np.array_equal(one.predict(X), two.predict(X))
+
+
+def test_names_of_classes_and_numbers_of_domains_do_not_matter():
+    X, y, domain = problem(25, 120)
+    renamed = np.where(y == "yes", 7, 3)
+    one = TransferClassifierCV(**QUICK).fit(X, y, sample_domain=domain)
+    other = TransferClassifierCV(**QUICK).fit(X, renamed, sample_domain=5 * domain)
+    assert np.array_equal(one.predict_proba(X), other.predict_proba(X))
+    assert other.domain_weight_.keys() == {-5, 5}
+
+
+def test_inputs_are_not_changed():
+    X, y, domain = problem(25, 60)
+    before = X.copy(), y.copy(), domain.copy()
+    TransferClassifierCV(**QUICK).fit(X, y, sample_domain=domain)
+    for now, then in zip((X, y, domain), before, strict=True):
+        assert np.array_equal(now, then)
+
+
+@pytest.mark.parametrize("n_target", [4, 10, 11])
+@pytest.mark.parametrize("n_rare", [1, 2])
+def test_few_rows_and_rare_classes(n_target, n_rare):
+    X, y, domain = problem(n_target, 60)
+    y[:n_target] = "no"
+    y[:n_rare] = "yes"
+    model = TransferClassifierCV(**QUICK).fit(X, y, sample_domain=domain)
+    assert np.isfinite(model.cv_results_["mean_loss"]).all()
+    assert set(model.predict(X)) <= {"yes", "no"}
+
+
+def test_several_classes_some_of_the_source_alone():
+    rng = np.random.default_rng(0)
+    X, domain = rng.normal(size=(240, 4)), np.repeat([-1, 1], [40, 200])
+    y = np.digitize(X[:, 0], [-0.7, 0.7, 1.5])
+    y[(domain < 0) & (y == 3)] = 2
+    model = TransferClassifierCV(**QUICK).fit(X, y, sample_domain=domain)
+    assert model.classes_.tolist() == [0, 1, 2, 3]
+    np.testing.assert_allclose(model.predict_proba(X).sum(axis=1), 1)
+
+
+def test_what_the_search_does_with_little_effort_is_done_well_in_the_end():
+    rng = np.random.default_rng(0)
+    X, domain = rng.uniform(-1, 1, size=(660, 3)), np.repeat([-1, 1], [60, 600])
+    y = (X[:, 0] * X[:, 1] > 0).astype(int)  # no linear model knows
+    model = TransferClassifierCV(methods=["pooling"], **QUICK).fit(X, y, sample_domain=domain)
+    assert model.best_params_["learner"].n_estimators < 100
+    assert model.best_estimator_.estimator_.n_estimators == 200
+    learner = TransferClassifierCV(methods=["pooling"], **QUICK).fit(X, X.sum(axis=1) > 0, sample_domain=domain)
+    assert learner.best_params_["learner"].tol > learner.best_estimator_.estimator_.tol == 1e-8
+
+
+def test_the_last_fit_has_all_rows_of_a_source_that_was_sampled():
+    X, y, domain = problem(30, 900)
+    model = TransferClassifierCV(max_search_rows=100, methods=["pooling"], **QUICK).fit(X, y, sample_domain=domain)
+    assert model.transfer_verdict_.transfers
+    assert (model.sample_weight_[domain > 0] > 0).all()
+    assert model.transfer_verdict_.n_source == 900
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_each_method_alone_with_a_learner_of_the_users(method):
+    X, y, domain = problem(30, 120)
+    domain = np.where((domain > 0) & (np.arange(domain.size) % 2 == 0), 2, domain)
+    model = TransferClassifierCV(LogisticRegression(), methods=[method], n_standard_errors=0, **QUICK)
+    model.fit(X, y, sample_domain=domain)
+    assert set(model.cv_results_["method"]) == {"target only", "pooling", method} - (
+        {"pooling"} if method not in ("pooling", "gap weighting") else set()
+    )
+
+
+def test_the_learners_own_grid():
+    X, y, domain = problem(40, 120)
+    grid = {"max_depth": [1, 4]}
+    model = TransferClassifierCV(DecisionTreeClassifier(), param_grid=grid, **QUICK).fit(X, y, sample_domain=domain)
+    depths = {each["learner"].max_depth for each in model.cv_results_["params"]}
+    assert depths == {1, 4}
+    assert model.best_params_ == model.cv_results_["params"][model.best_index_]
+
+
+def test_learners_without_probabilities_or_weights():
+    X, y, domain = problem(30, 80)
+    model = TransferClassifierCV(LinearSVC(), methods=["pooling", "gapBoost"], **QUICK).fit(X, y, sample_domain=domain)
+    assert set(model.predict(X)) == {"yes", "no"}
+
+
+def test_frames_with_text_and_gaps_through_a_pipeline():
+    X, y, domain = problem(30, 80)
+    frame = pd.DataFrame(X[:, :3], columns=["a", "b", "c"]).assign(town=np.where(X[:, 0] > 0, "north", "south"))
+    frame.loc[3, "a"] = np.nan
+    prepare = make_column_transformer((OneHotEncoder(), ["town"]), remainder=SimpleImputer())
+    model = TransferClassifierCV(make_pipeline(prepare, LogisticRegression()), **QUICK)
+    model.fit(frame, y, sample_domain=domain)
+    assert model.predict_proba(frame.iloc[:5]).shape == (5, 2)
+
+
+def test_sparse_rows_stay_sparse():
+    X, y, domain = problem(30, 80)
+    dense = np.where(np.abs(X) > 1, X, 0.0)
+    model = TransferClassifierCV(**QUICK).fit(sp.csr_matrix(dense), y, sample_domain=domain)
+    assert np.array_equal(model.predict(sp.csr_matrix(dense)), model.predict(dense))
+
+
+def test_within_scikit_learns_cross_validation():
+    X, y, domain = problem(30, 60)
+    model = TransferClassifierCV(WeightedLogisticRegression(), methods=["pooling"], **QUICK)
+    scores = cross_val_score(model, X, y, cv=TargetKFold(3), groups=domain, params={"sample_domain": domain})
+    assert scores.shape == (3,)
+    assert clone(model).get_params()["methods"] == ["pooling"]
+
+
+@pytest.mark.parametrize(
+    ("parameters", "message"),
+    [
+        ({"methods": ["boosting"]}, "methods has 'boosting': give a list with some of 'target only', 'pooling'"),
+        ({"methods": "pooling"}, "methods"),
+        ({"n_splits": 1}, "n_splits"),
+        ({"n_repeats": 0}, "n_repeats"),
+        ({"n_standard_errors": -1}, "n_standard_errors"),
+        ({"max_search_rows": 0}, "max_search_rows"),
+        ({"param_grid": {"C": [1.0]}}, "param_grid .* estimator"),
+    ],
+)
+def test_refuses(parameters, message):
+    X, y, domain = problem(20, 40)
+    with pytest.raises(ValueError, match=message):
+        TransferClassifierCV(**parameters).fit(X, y, sample_domain=domain)
+
+
+def test_too_few_rows_and_one_class():
+    X, y, domain = problem(3, 40)
+    with pytest.raises(ValueError, match=r"the target has 3 rows .* give at least 4, better 10 or more"):
+        TransferRegressorCV().fit(X, X[:, 0], sample_domain=domain)
+    X, y, domain = problem(20, 40)
+    with pytest.raises(ValueError, match="the target has one class"):
+        TransferClassifierCV().fit(X, np.where(domain < 0, "no", y), sample_domain=domain)
+    X[5, 2] = np.nan
+    with pytest.raises(ValueError, match="NaN"):
+        TransferClassifierCV().fit(X, y, sample_domain=domain)
+
+
+def test_a_regression_tree_of_the_users_is_boosted():
+    X, _, domain = problem(25, 80)
+    model = TransferRegressorCV(DecisionTreeRegressor(max_depth=3), methods=["gapBoost"], **QUICK)
+    model.fit(X, X[:, 0], sample_domain=domain)
+    assert "gapBoost" in model.cv_results_["method"]
