@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 from joblib import Parallel, delayed, effective_n_jobs
 from sklearn.base import clone
-from sklearn.preprocessing import StandardScaler
 from threadpoolctl import threadpool_limits
 
 from gapmin._demo_multitask import MultitaskPlan, train
@@ -32,10 +31,10 @@ from gapmin.datasets import (
     make_friedman_transfer,
 )
 from gapmin.gap import gap_test
-from gapmin.linear import InstanceWeightingClassifier, InstanceWeightingRegressor
 from gapmin.report.comparison import BOTH, GAPBOOST, GAPBOOST_SOFT, TARGET_ONLY, Comparison, ProblemFacts, Trace
 from gapmin.report.results import Cell
 from gapmin.report.source_gaps import SourceGap
+from gapmin.selection._gaps import gap_setting
 
 CURVE_SIZES = (20, 50, 125, 320)
 N_PERMUTATIONS = 99
@@ -237,16 +236,7 @@ def _measure(task: _GapTask) -> SourceGap:
     used = (split.sample_domain < 0) | (split.sample_domain == task.source)
     y, sample_domain = split.y[used], split.sample_domain[used]
     with threadpool_limits(1):
-        X = StandardScaler().fit_transform(split.X[used])
-        if problem.task == "regression":
-            y = StandardScaler().fit(y[sample_domain < 0, None]).transform(y[:, None])[:, 0]
-            model: Any = InstanceWeightingRegressor(gamma=0.5)
-            targets = [y]
-        else:
-            model = InstanceWeightingClassifier(gamma=0.5)
-            classes = np.unique(y)
-            # Of two classes one against the other says all; of more, each against the rest.
-            targets = [y == each for each in (classes if classes.size > 2 else classes[1:])]
+        model, X, targets = gap_setting(split.X[used], y, sample_domain, problem.task)
         gaps = [clone(model).fit(X, each, sample_domain=sample_domain).gap_ for each in targets]
         parts = {part: float(np.mean([gap.parts[part] for gap in gaps])) for part in ("source", "target")}
         found = SourceGap(problem.name, problem.task, task.source, len(problem.sources), parts, task.n_classes)

@@ -111,7 +111,7 @@ def test_halving_keeps_the_best_and_two_without_transfer(search):
     left = search.go_on()
     assert [each.n_repeats for each in left] == [3] * len(left)
     assert sum(each.is_target_only for each in left) == 2
-    assert len(left) == 5
+    assert len(left) == 4
     best = min((each for each in search.trials if not each.is_target_only), key=lambda each: first[id(each)])
     assert best.n_repeats >= 2
 

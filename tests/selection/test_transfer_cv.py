@@ -159,6 +159,9 @@ def test_what_the_search_does_with_little_effort_is_done_well_in_the_end():
     assert model.best_estimator_.estimator_.n_estimators == 200
     learner = TransferClassifierCV(methods=["pooling"], **QUICK).fit(X, X.sum(axis=1) > 0, sample_domain=domain)
     assert learner.best_params_["learner"].tol > learner.best_estimator_.estimator_.tol == 1e-8
+    boosted = TransferRegressorCV(DecisionTreeRegressor(max_depth=2), methods=["gapBoost"], **QUICK)
+    boosted.fit(X, X.sum(axis=1), sample_domain=domain)
+    assert boosted.best_estimator_.n_estimators == 20
 
 
 def test_the_last_fit_has_all_rows_of_a_source_that_was_sampled():

@@ -28,7 +28,8 @@ TARGET_ONLY, POOLING, GAP_WEIGHTING, GAPBOOST = METHODS = ("target only", "pooli
 SHARES = (0.8, 0.5, None)
 """The target's share of the weight in pooling; None gives every row the same weight."""
 
-_FEW_TREES, _MANY_TREES = 25, 200
+_FEW_TREES, _MANY_TREES = 20, 200
+_FEW_ROUNDS, _MANY_ROUNDS = 10, 20
 _COARSE, _FINE = 1e-5, 1e-8
 _MOST_SINGLE_SOURCES = 8
 
@@ -89,11 +90,12 @@ class Candidate:
         return estimator.fit(X, y, **{name: domain})
 
     def _final(self) -> Any:
-        within = "estimator__linear__" if self.learner.is_scaled else "estimator__"
-        within = "booster__estimator__" if isinstance(self.estimator, Pipeline) else within
-        return clone(self.estimator).set_params(
-            **{f"{within}{name}": value for name, value in self.learner.final.items()}
-        )
+        behind = "booster__" if isinstance(self.estimator, Pipeline) else ""
+        within = f"{behind}estimator__" if behind or not self.learner.is_scaled else "estimator__linear__"
+        final = {f"{within}{name}": value for name, value in self.learner.final.items()}
+        if self.method == GAPBOOST:
+            final[f"{behind}n_estimators"] = _MANY_ROUNDS
+        return clone(self.estimator).set_params(**final)
 
     def __str__(self) -> str:
         said = [f"{name}={_shown(value)}" for name, value in self.settings.items()]
@@ -127,8 +129,8 @@ def forest(regression: bool) -> Learner:
     final = {"n_estimators": _MANY_TREES}
     if regression:
         return Learner("forest", ExtraTreesRegressor(_FEW_TREES, min_samples_leaf=2), final)
-    # Half of the features at a split: the root of their number drowns the few that tell among many that do not.
-    return Learner("forest", ExtraTreesClassifier(_FEW_TREES, max_features=0.5), final)
+    # A third of the features at a split: the root of their number drowns the few that tell among many that do not.
+    return Learner("forest", ExtraTreesClassifier(_FEW_TREES, max_features=0.3), final)
 
 
 def default_learners(regression: bool, X: Any) -> list[Learner]:
@@ -198,7 +200,7 @@ class Kit:
         # A regression tree that fits its rows exactly would end the boosting in its first round.
         fixed: dict[str, Any] = {"stop_when_perfect": False} if self.regression else {}
         *before, (_, inner) = learner.estimator.steps if learner.is_scaled else [("", learner.estimator)]
-        boosted = booster(clone(inner), **fixed, **settings)
+        boosted = booster(clone(inner), n_estimators=_FEW_ROUNDS, **fixed, **settings)
         # Scaled once, not by each of sixty learners.
         whole = Pipeline([*((name, clone(step)) for name, step in before), ("booster", boosted)]) if before else boosted
         return Candidate(GAPBOOST, learner, settings, whole)

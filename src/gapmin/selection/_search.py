@@ -20,7 +20,7 @@ from gapmin.boosting._vote import class_shares
 from gapmin.domains import TargetKFold
 from gapmin.selection._candidates import TARGET_ONLY, Candidate
 
-_FEWEST_LEFT = 3
+_FEWEST_LEFT = 2
 """Candidates that no halving goes below, beside those without transfer."""
 
 
@@ -149,7 +149,7 @@ class Search:
         return trials
 
     def go_on(self) -> list[Trial]:
-        """Make the other repeats, each with the best third of the last, and return who took part in all.
+        """Make the other repeats, each with the best quarter of the last, and return who took part in all.
 
         The two best without transfer stay to the end: everything is measured against them.
         """
@@ -157,7 +157,7 @@ class Search:
         for repeat in range(1, self.n_repeats):
             alone = sorted((each for each in left if each.is_target_only), key=lambda each: each.mean_loss)
             others = sorted((each for each in left if not each.is_target_only), key=lambda each: each.mean_loss)
-            left = [*alone[:2], *others[: max(len(others) // 3, _FEWEST_LEFT)]]
+            left = [*alone[:2], *others[: max(len(others) // 4, _FEWEST_LEFT)]]
             self._repeat(left, repeat)
         return left
 

@@ -263,7 +263,7 @@ class TransferClassifierCV(ClassifierMixin, _TransferCV):
         Folds of the target's rows.
     n_repeats : int or None, default=None
         How often the folds are dealt anew; None goes by the number of target rows. After each repeat all but the best
-        third of the candidates are left out.
+        quarter of the candidates are left out.
     n_standard_errors : float, default=1
         By how many standard errors of the paired difference the sources must win to be used. 0 takes the lowest loss.
     max_search_rows : int or None, default=20000
