@@ -1,11 +1,11 @@
-"""The command line: ``gapmin demo``, ``gapmin data``, ``gapmin reproduce``, ``gapmin --version``."""
+"""The command line: for people's own files ``compare``, ``fit``, ``predict``, ``explain``; and everything else."""
 
 # No `from __future__ import annotations` here: typer reads the annotations of commands defined in a function.
 import sys
 from typing import TYPE_CHECKING, Annotated
 
 from gapmin._version import __version__
-from gapmin.cli import data, demo, reproduce
+from gapmin.cli import compare, data, demo, example, explain, fit, predict, reproduce
 from gapmin.cli._common import INTERRUPTED, WRONG_USAGE, MissingExtraError, require
 
 if TYPE_CHECKING:
@@ -47,7 +47,7 @@ def _app() -> "typer.Typer":
         rich_markup_mode=None,
         pretty_exceptions_enable=False,
         help="Learn from other people's data without being hurt by it.",
-        epilog="Example: gapmin demo --splits 3 --out report.html",
+        epilog="Example: gapmin compare --target target.csv --source other.csv --label price",
     )
 
     def show_version(wanted: bool) -> None:
@@ -65,6 +65,6 @@ def _app() -> "typer.Typer":
         if context.invoked_subcommand is None:
             typer.echo(context.get_help())
 
-    for command in (demo, data, reproduce):
+    for command in (example, compare, fit, predict, explain, demo, data, reproduce):
         command.add_to(app)
     return app

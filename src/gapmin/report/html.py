@@ -58,6 +58,8 @@ class Section:
     figures : sequence of Figure
     notes : sequence of str
         Small, below all else: how it was run.
+    code : str
+        Lines of a program, below the figures.
     """
 
     heading: str
@@ -66,6 +68,7 @@ class Section:
     tables: Sequence[Table] = ()
     figures: Sequence[Figure] = ()
     notes: Sequence[str] = ()
+    code: str = ""
 
 
 @dataclass(frozen=True)

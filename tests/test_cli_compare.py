@@ -1,0 +1,215 @@
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from functools import partial
+
+import numpy as np
+import pytest
+
+typer = pytest.importorskip("typer")
+pd = pytest.importorskip("pandas")
+
+from typer.testing import CliRunner  # noqa: E402
+
+from gapmin import comparing  # noqa: E402
+from gapmin.cli import compare  # noqa: E402
+
+APP = """
+import typer
+from gapmin.cli import compare
+app = typer.Typer(pretty_exceptions_enable=False)
+compare.add_to(app)
+app()
+"""
+
+
+def run(*arguments):
+    app = typer.Typer(pretty_exceptions_enable=False)
+    compare.add_to(app)
+
+    @app.callback()
+    def root():
+        pass
+
+    return CliRunner().invoke(app, ["compare", *map(str, arguments)])
+
+
+def write(path, n_rows, sign=1, seed=0, **columns):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n_rows, 3))
+    frame = pd.DataFrame(X.round(4), columns=["a", "b", "c"])
+    frame["kind"] = np.where(sign * X @ [2.0, -1.0, 1.0] > 0, "yes", "no")
+    frame.assign(**columns).to_csv(path, index=False)
+    return path
+
+
+@pytest.fixture
+def files(tmp_path):
+    folder = tmp_path / "files"
+    folder.mkdir()
+    return (
+        *("--target", write(folder / "t.csv", 24, day="2024-01-02")),
+        *("--source", write(folder / "good.csv", 60, seed=1)),
+        *("--source", write(folder / "bad.csv", 60, sign=-1, seed=2)),
+        *("--label", "kind"),
+    )
+
+
+@pytest.fixture
+def quick(monkeypatch):
+    """The real comparison with few folds and few rows to search on."""
+    small = partial(comparing.compare_study, n_splits=2, n_repeats=1, max_search_rows=40)
+    monkeypatch.setattr(comparing, "compare_study", small)
+
+
+@pytest.mark.usefixtures("quick")
+def test_prints_what_was_read_the_tables_and_the_verdict_last(files, tmp_path):
+    page = tmp_path / "r.html"
+    done = run(*files, "--report", page, "--jobs", 1)
+    assert done.exit_code == 0, done.output
+    lines = done.stdout.splitlines()
+    assert lines[:4] == [
+        "t, the target: 24 labelled rows",
+        "good: 60 rows",
+        "bad: 60 rows",
+        "3 columns to predict 'kind' from",
+    ]
+    assert any(line.startswith("- the task is classification, because") for line in lines)
+    assert "- dropped column 'day': not in every file" in lines
+    for word in ("target alone", "hurts", "weighted pooling", "TransferBoost", "TransferCV"):
+        assert word in done.stdout
+    last = done.stdout.rstrip().split("\n\n")[-1]
+    assert last.startswith("Use ")
+    assert "leave out bad" in " ".join(last.split())
+    assert "gapmin compare: 100% of" in done.stderr
+    assert "<h2>All methods side by side</h2>" in page.read_text(encoding="utf-8")
+
+
+@pytest.mark.usefixtures("quick")
+@pytest.mark.slow
+def test_json_is_all_there_is_and_the_same_for_any_number_of_processes(files, tmp_path):
+    said = {}
+    for jobs in (1, 2):
+        done = run(*files, "--json", "--jobs", jobs, "--seed", 3)
+        assert done.exit_code == 0
+        said[jobs] = json.loads(done.stdout)
+        assert said[jobs].pop("seconds") > 0
+    assert said[1] == said[2]
+    assert said[1]["report"] is None
+    assert said[1]["random_state"] == 3
+    assert [each["name"] for each in said[1]["ranking"]["sources"]] == ["good", "bad"]
+    assert said[1]["headline"].endswith(".")
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["files"]
+
+
+def test_help_has_an_example():
+    shown = " ".join(run("--help").stdout.split())
+    assert "Example: gapmin compare --target" in shown
+    for option in ("--source", "--label", "--task", "--drop", "--report", "--json", "--jobs", "--seed"):
+        assert option in shown
+
+
+def _changed(files, **options):
+    out = list(map(str, files))
+    for name, value in options.items():
+        out[out.index(f"--{name}") + 1] = str(value)
+    return out
+
+
+HARD = {
+    "empty": b"",
+    "header": b"a,b,c,kind\n",
+    "no_label": b"a,b,c\n1,2,3\n4,5,6\n",
+    "twice": b"a,a,b,kind\n1,2,3,yes\n4,5,6,no\n",
+    "other_classes": b"a,b,c,kind\n1,2,3,maybe\n4,5,6,perhaps\n",
+    "binary": b"\x00\x01\x02\xff" * 50,
+}
+
+
+@pytest.mark.parametrize("name", HARD)
+@pytest.mark.parametrize("role", ["target", "source"])
+def test_files_that_cannot_be_used_end_in_one_line(files, tmp_path, role, name):
+    hard = tmp_path / "hard.csv"
+    hard.write_bytes(HARD[name])
+    done = run(*_changed(files, **{role: hard}), "--report", tmp_path / "r.html")
+    assert done.exit_code == 2
+    assert done.stderr.startswith("gapmin compare: ")
+    assert done.stderr.count("\n") == 1
+    assert done.stdout == ""
+    assert not (tmp_path / "r.html").exists()
+
+
+def test_a_parquet_that_is_none_a_folder_and_nothing(files, tmp_path):
+    fake = tmp_path / "x.parquet"
+    fake.write_text("not one")
+    for path in (fake, tmp_path, tmp_path / "none.csv"):
+        done = run(*_changed(files, source=path))
+        assert (done.exit_code, done.stderr.count("\n")) == (2, 1)
+        assert str(path) in done.stderr
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may read everything")
+def test_no_permission(files, tmp_path):
+    locked = write(tmp_path / "locked.csv", 20)
+    locked.chmod(0)
+    done = run(*_changed(files, source=locked))
+    assert (done.exit_code, done.stderr.count("\n")) == (2, 1)
+
+
+def test_too_few_target_rows(files, tmp_path):
+    done = run(*_changed(files, target=write(tmp_path / "few.csv", 8)))
+    assert (done.exit_code, done.stderr.count("\n")) == (2, 1)
+    assert "few.csv has 8 rows with a label" in done.stderr
+    lonely = write(tmp_path / "lonely.csv", 12, kind=["no"] * 11 + ["yes"])
+    done = run(*_changed(files, target=lonely))
+    assert (done.exit_code, done.stderr.count("\n")) == (2, 1)
+    assert "lonely" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("options", "complaint"),
+    [
+        (("--jobs", 0), "--jobs is 0: take at least 1"),
+        (("--max-source-rows", 0), "--max-source-rows is 0: take at least 1"),
+        (("--seed", -1), "--seed is -1: take a number from 0"),
+        (("--task", "guess"), "task is 'guess': use classification or regression"),
+        (("--drop", "colour"), "column 'colour', which is to be dropped, is in none of the files"),
+        (("--report", "{tmp}"), "--report is {tmp}, a folder: name a file"),
+        (("--report", "{tmp}/none/r.html"), "there is no folder {tmp}/none: make it first"),
+    ],
+)
+def test_wrong_usage_ends_in_one_line_before_any_work(files, tmp_path, monkeypatch, options, complaint):
+    monkeypatch.setattr(comparing, "compare_study", None)  # whoever gets there fails
+    given = [str(each).format(tmp=tmp_path) for each in options]
+    done = run(*files, *given)
+    assert done.exit_code == 2
+    assert complaint.format(tmp=tmp_path) in done.stderr
+    assert done.stderr.startswith("gapmin compare: ")
+    assert done.stderr.count("\n") == 1
+
+
+def test_ctrl_c_leaves_nothing_behind(files, tmp_path):
+    out = tmp_path / "out"
+    out.mkdir()
+    process = subprocess.Popen(
+        [sys.executable, "-c", APP, *map(str, files), "--report", str(out / "r.html"), "--jobs", "2"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+        env={**os.environ, "OMP_NUM_THREADS": "1"},
+    )
+    assert process.stdout is not None
+    assert process.stdout.readline() == "t, the target: 24 labelled rows\n"
+    time.sleep(3)  # into the fits, which take longer than that
+    assert process.poll() is None
+    os.killpg(process.pid, signal.SIGINT)  # as a terminal does: to the workers too
+    shown, complaints = process.communicate(timeout=120)
+    assert process.returncode == 130
+    assert "gapmin compare: interrupted, no report written" in complaints
+    assert "Traceback" not in complaints
+    assert "Use " not in shown
+    assert list(out.iterdir()) == []
