@@ -65,7 +65,9 @@ class TransferVerdict:
             f"(95% interval {self.low:+.3g} to {self.high:+.3g}, p = {self.p_value:.2g})"
         )
         if not self.transfers:
-            return f"The sources are left out: with the best use of them {evidence}, which is not enough to trust them."
+            if self.difference < 0:
+                return f"The sources are left out: with the best use of them {evidence}, too little to trust them."
+            return f"The sources are left out: even with the best use of them {evidence}."
         clear = "clearly" if self.high < 0 else "probably"
         return f"The sources {clear} help ({self.method}): {evidence}."
 
