@@ -258,3 +258,15 @@ def test_a_regression_tree_of_the_users_is_boosted():
     model = TransferRegressorCV(DecisionTreeRegressor(max_depth=3), methods=["gapBoost"], **QUICK)
     model.fit(X, X[:, 0], sample_domain=domain)
     assert "gapBoost" in model.cv_results_["method"]
+
+
+def test_a_forest_of_very_many_rows_is_held_small(monkeypatch):
+    from gapmin.selection import _candidates
+
+    candidate = _candidates.Kit(False, [1]).pooling(_candidates.forest(False))[0]
+    monkeypatch.setattr(_candidates, "_MANY_ROWS", 50)
+    monkeypatch.setattr(_candidates, "_OF_MANY_ROWS", {"bootstrap": True, "max_samples": 50, "max_leaf_nodes": 8})
+    X, y, domain = problem(20, 80)
+    fitted = candidate.fit(X, y, domain, 0, last=True).estimator_
+    assert max(tree.get_n_leaves() for tree in fitted.estimators_) <= 8
+    assert candidate.fit(X, y, domain, 0).estimator_.max_leaf_nodes is None

@@ -37,8 +37,8 @@ FEWEST_TARGET_ROWS = 10
 FOLD_SEARCH_ROWS = 300
 """Source rows in the search that each fold makes anew."""
 
-_CHEAP_ROWS = {"classification": 5000, "regression": 1000}
-"""Source rows up to which the folds are drawn twice; a regression boosts trees, which takes longer."""
+_FEW_ROWS = 1000
+"""Source rows up to which the folds are drawn twice."""
 _CURVE_TREES = 50
 _HARDLY_ANY = 0.01
 _EFFORT = {OURS: 12.0, GAPBOOST: 2.0, TARGET_ONLY: 2.0}
@@ -66,7 +66,7 @@ def compare_study(
     n_splits : int, default=5
         Folds of the target's rows.
     n_repeats : int or None, default=None
-        How often the folds are drawn. None draws them twice where the sources are small and once where they are not.
+        How often the folds are drawn. None draws them twice with up to 1,000 source rows, and once with more.
     n_jobs : int or None, default=None
         Processes. The result does not depend on it.
     random_state : int, default=0
@@ -82,7 +82,7 @@ def compare_study(
     start = time.perf_counter()
     rows, names = _prepared(study, n_splits)
     n_source = int((rows.domain > 0).sum())
-    n_repeats = n_repeats or (2 if n_source <= _CHEAP_ROWS[rows.task] else 1)
+    n_repeats = n_repeats or (2 if n_source <= _FEW_ROWS else 1)
     n_splits = _fewer_splits(rows, n_splits)
     folds = draw_folds(rows, n_splits, n_repeats, random_state)
     methods = method_names(rows.task)
@@ -99,7 +99,7 @@ def compare_study(
     first += [
         Step(fit_once, (rows, method, fold, fold_search_rows), _EFFORT.get(method, 1.0)) for method, fold in pairs
     ]
-    n_curve = len(sizes) * len(folds) * len(curve_methods)
+    n_curve = len(sizes) * n_splits * len(curve_methods)
     whole, n_steps, done = sum(step.effort for step in first) + 0.3 * n_curve, len(first) + n_curve, 0.0
 
     def on_done(effort: float) -> None:
@@ -115,7 +115,7 @@ def compare_study(
         **({OURS: choice.model} if choice.verdict.transfers else {}),
         POOLED: make_method(POOLED, rows.task, random_state, max_search_rows=fold_search_rows),
     }
-    curve = _curve(rows, models, folds, sizes, n_jobs, on_done)
+    curve = _curve(rows, models, folds[:n_splits], sizes, n_jobs, on_done)
     on_progress(1.0, n_steps)
 
     recommended = tuple(names[number - 1] for number in choice.sources)

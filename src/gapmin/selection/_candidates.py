@@ -31,6 +31,10 @@ SHARES = (0.8, 0.5, None)
 _FEW_TREES, _MANY_TREES = 20, 200
 _FEW_ROUNDS, _MANY_ROUNDS = 10, 20
 _COARSE, _FINE = 1e-5, 1e-8
+_MANY_ROWS = 100_000
+_OF_MANY_ROWS = {"bootstrap": True, "max_samples": _MANY_ROWS, "max_leaf_nodes": 5_000}
+"""A forest grown on more rows than that would take hours, and gigabytes: each tree then draws so many of them."""
+
 _MOST_SINGLE_SOURCES = 8
 
 
@@ -84,17 +88,19 @@ class Candidate:
 
     def fit(self, X: Any, y: NDArray[Any], domain: NDArray[np.int64], seed: int, *, last: bool = False) -> Any:
         """Return the estimator fitted, in a search or for the last time."""
-        estimator = self._final() if last else clone(self.estimator)
+        estimator = self._final(len(y)) if last else clone(self.estimator)
         seed_unseeded(estimator, np.random.RandomState(seed))
         name = "booster__sample_domain" if isinstance(estimator, Pipeline) else "sample_domain"
         return estimator.fit(X, y, **{name: domain})
 
-    def _final(self) -> Any:
+    def _final(self, n_rows: int) -> Any:
         behind = "booster__" if isinstance(self.estimator, Pipeline) else ""
         within = f"{behind}estimator__" if behind or not self.learner.is_scaled else "estimator__linear__"
         final = {f"{within}{name}": value for name, value in self.learner.final.items()}
         if self.method == GAPBOOST:
             final[f"{behind}n_estimators"] = _MANY_ROUNDS
+        if self.learner.name == "forest" and n_rows > _MANY_ROWS:
+            final |= {f"{within}{name}": value for name, value in _OF_MANY_ROWS.items()}
         return clone(self.estimator).set_params(**final)
 
     def __str__(self) -> str:

@@ -145,7 +145,8 @@ class Search:
         """Put candidates to the first repeat, and return their trials."""
         trials = [Trial(each) for each in candidates]
         self.trials += trials
-        self._repeat(trials, 0)
+        if trials:
+            self._repeat(trials, 0)
         return trials
 
     def go_on(self) -> list[Trial]:

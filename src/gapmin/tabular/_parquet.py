@@ -37,6 +37,8 @@ def read_parquet(path: Path) -> tuple[pd.DataFrame, list[str]]:
     notes = [f"{path} has lists, records or bytes in {one_of(gone[::-1])}: dropped"] if gone else []
     # The note that pandas leaves in the file would bring back its index and its own types.
     frame = table.to_pandas(ignore_metadata=True, split_blocks=True, self_destruct=True)
+    del table
+    pa.default_memory_pool().release_unused()  # Arrow keeps what it freed, and that is the file's size again
     return frame, notes
 
 
