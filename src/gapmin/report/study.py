@@ -254,7 +254,8 @@ def _protocol_section(comparison: StudyComparison) -> Section:
         f"most {comparison.fold_search_rows:,} source rows, drawn at random, while it searches; its last fit has all. "
         f"The recommended model comes from a longer search with at most {comparison.max_search_rows:,} source rows.",
         "The other methods have their default settings; nothing else was tuned.",
-        "The learning curve has the folds of the first cut. Beyond its last point a power law is assumed, fitted to all of its points.",
+        "The learning curve has the folds of the first cut. Beyond its last point a power law is assumed, fitted to "
+        "all of its points.",
         f"Seed {comparison.random_state}; {comparison.seconds:.0f} s. The numbers do not depend on how many processes "
         "were used.",
         f"Versions: {', '.join(versions)}.",
