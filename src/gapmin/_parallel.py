@@ -38,6 +38,23 @@ def start_worker(parent: int) -> None:
 
 
 @contextmanager
+def deaf_children() -> Iterator[None]:
+    """Let processes that start meanwhile ignore Ctrl-C from their first moment.
+
+    A worker turns to its own business only when it has imported everything: interrupted before, it would complain at
+    length. That a signal is ignored, a child inherits; so this process is deaf too while it starts them, for a moment.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+@contextmanager
 def one_thread() -> Iterator[None]:
     """Let the BLAS, OpenMP and, where it is in use, PyTorch work on one thread, and give back those they had."""
     torch = sys.modules.get("torch")

@@ -41,13 +41,13 @@ def refuse_below_one(command: str, **options: int | None) -> None:
             refuse(command, f"--{name} is {value}: take at least 1")
 
 
-def check_writable(command: str, out: Path) -> None:
+def check_writable(command: str, out: Path, option: str = "--out") -> None:
     """Refuse a file that cannot be written, before any work is done."""
     if out.is_dir():
-        refuse(command, f"--out is {out}, a folder: name a file")
+        refuse(command, f"{option} is {out}, a folder: name a file")
     if not out.parent.is_dir():
-        refuse(command, f"--out is {out}, but there is no folder {out.parent}: make it first")
+        refuse(command, f"{option} is {out}, but there is no folder {out.parent}: make it first")
     try:
         tempfile.TemporaryFile(dir=out.parent).close()
     except OSError as error:
-        refuse(command, f"--out is {out}, but {out.parent} cannot be written to: {error.strerror}")
+        refuse(command, f"{option} is {out}, but {out.parent} cannot be written to: {error.strerror}")

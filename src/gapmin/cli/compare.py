@@ -2,11 +2,10 @@
 
 # No `from __future__ import annotations` here: typer reads the annotations of commands defined in a function.
 import json
-import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-from gapmin.cli._common import INTERRUPTED, refuse, refuse_below_one, require
+from gapmin.cli._common import INTERRUPTED, check_writable, refuse, refuse_below_one, require
 
 if TYPE_CHECKING:
     import typer
@@ -49,7 +48,7 @@ def add_to(app: "typer.Typer") -> None:
         if not 0 <= seed < 2**32:
             refuse("compare", f"--seed is {seed}: take a number from 0 to {2**32 - 1:,}")
         if report is not None:
-            _check_report(report)
+            check_writable("compare", report, "--report")
             require("matplotlib", "jinja2", extra="report")
         require("pandas", extra="cli")
         from gapmin.report.study import StudyFiles
@@ -67,18 +66,6 @@ def add_to(app: "typer.Typer") -> None:
         except KeyboardInterrupt:
             typer.echo("gapmin compare: interrupted" + (", no report written" if report else ""), err=True)
             raise typer.Exit(INTERRUPTED) from None
-
-
-def _check_report(report: Path) -> None:
-    """Refuse a report that cannot be written, before any work is done."""
-    if report.is_dir():
-        refuse("compare", f"--report is {report}, a folder: name a file")
-    if not report.parent.is_dir():
-        refuse("compare", f"--report is {report}, but there is no folder {report.parent}: make it first")
-    try:
-        tempfile.TemporaryFile(dir=report.parent).close()
-    except OSError as error:
-        refuse("compare", f"--report is {report}, but {report.parent} cannot be written to: {error.strerror}")
 
 
 def _compare(files: "StudyFiles", report: Path | None, as_json: bool, n_jobs: int, seed: int) -> None:

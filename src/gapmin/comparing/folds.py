@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import signal
-import threading
 import warnings
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,7 +12,7 @@ from joblib import Parallel, delayed
 from numpy.typing import NDArray
 from sklearn.pipeline import Pipeline
 
-from gapmin._parallel import one_thread, worker_options
+from gapmin._parallel import deaf_children, one_thread, worker_options
 from gapmin.domains import TargetKFold
 
 
@@ -101,28 +98,11 @@ def error_of(task: str, y: NDArray[Any], predicted: NDArray[Any]) -> float:
     return float(np.sqrt(np.mean((predicted - y) ** 2)))
 
 
-@contextmanager
-def _deaf_children() -> Iterator[None]:
-    """Let processes that start meanwhile ignore Ctrl-C from their first moment.
-
-    A worker turns to its own business only when it has imported everything: interrupted before, it would complain at
-    length. That a signal is ignored, a child inherits; so this process is deaf too while it starts them, for a moment.
-    """
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGINT, before)
-
-
 def run(steps: Sequence[Step], n_jobs: int | None, on_done: Callable[[float], object]) -> Iterator[Any]:
     """Do the steps side by side, and hand out what they return, in their order."""
     # Ctrl-C reaches the workers too: this process answers it, and ends them.
     parallel = Parallel(n_jobs=n_jobs, return_as="generator", batch_size=1, **worker_options())
-    with _deaf_children():
+    with deaf_children():
         results = parallel(delayed(step.work)(*step.arguments) for step in steps)
     for step, result in zip(steps, results, strict=True):
         on_done(step.effort)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 from functools import cache
 from itertools import permutations
@@ -11,17 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
-from sklearn.linear_model import Ridge
-from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
 
-from gapmin.boosting import (
-    GapBoostClassifier,
-    GapBoostRegressor,
-    TrAdaBoostClassifier,
-    TrAdaBoostRegressor,
-    TransferBoostClassifier,
-)
+from gapmin.comparing.methods import OURS, TARGET_ONLY, make_method, method_names
 from gapmin.datasets import (
     TransferProblem,
     embedded_problems,
@@ -29,58 +19,32 @@ from gapmin.datasets import (
     load_office_caltech,
     load_thirds,
 )
-from gapmin.linear import WeightedLogisticRegression
-from gapmin.selection import (
-    TransferClassifierCV,
-    TransferRegressorCV,
-    WeightedPoolingClassifier,
-    WeightedPoolingRegressor,
-)
+from gapmin.selection import TransferClassifierCV, TransferRegressorCV
 
 from .cells import Cell, Measured
 
-OURS, ALONE = "TransferCV", "target only"
-METHODS = (
-    ALONE,
-    "pooled",
-    "weighted pooling",
-    "TrAdaBoost",
-    "TransferBoost",
-    "gapBoost",
-    "gradient boosting",
-    OURS,
-)
+BOOSTED = "gradient boosting"
+METHODS = (*(name for name in method_names("classification") if name != OURS), BOOSTED, OURS)
 POISONS = ("none", "labels", "features")
-
-
-def _ridge() -> Any:
-    return make_pipeline(StandardScaler(), Ridge())
-
-
-_CLASSIFIERS: dict[str, Callable[[], Any]] = {
-    ALONE: lambda: TransferClassifierCV(methods=[ALONE]),
-    "pooled": lambda: WeightedPoolingClassifier(target_share=None),
-    "weighted pooling": lambda: WeightedPoolingClassifier(WeightedLogisticRegression(0.001), target_share=0.8),
-    "TrAdaBoost": TrAdaBoostClassifier,
-    "TransferBoost": TransferBoostClassifier,
-    "gapBoost": GapBoostClassifier,
-    "gradient boosting": HistGradientBoostingClassifier,
-    OURS: TransferClassifierCV,
-}
-_REGRESSORS: dict[str, Callable[[], Any]] = {
-    ALONE: lambda: TransferRegressorCV(methods=[ALONE]),
-    "pooled": lambda: WeightedPoolingRegressor(_ridge(), target_share=None),
-    "weighted pooling": lambda: WeightedPoolingRegressor(_ridge(), target_share=0.5),
-    "TrAdaBoost": TrAdaBoostRegressor,
-    "gapBoost": lambda: GapBoostRegressor(stop_when_perfect=False),
-    "gradient boosting": HistGradientBoostingRegressor,
-    OURS: TransferRegressorCV,
-}
 
 
 def methods_for(task: str) -> tuple[str, ...]:
     """Return the methods that there are for a task: TransferBoost is for classes alone."""
-    return tuple(_CLASSIFIERS if task == "classification" else _REGRESSORS)
+    return tuple(name for name in METHODS if name in (*method_names(task), BOOSTED))
+
+
+def make(name: str, task: str, seed: int) -> Any:
+    """Return a method of the league: those of `gapmin compare`, ours and the target alone with their whole search."""
+    classes = task == "classification"
+    if name == BOOSTED:
+        boosted: Any = HistGradientBoostingClassifier if classes else HistGradientBoostingRegressor
+        return boosted(random_state=seed)
+    search: Any = TransferClassifierCV if classes else TransferRegressorCV
+    if name == OURS:
+        return search(random_state=seed)
+    if name == TARGET_ONLY:
+        return search(methods=[TARGET_ONLY], random_state=seed)
+    return make_method(name, task, seed, max_search_rows=0)
 
 
 @cache
@@ -127,14 +91,9 @@ def measure(cell: Cell) -> Measured:
     if poison != "none":
         problem = poisoned(problem, poison, 1000 * cell.seed + cell.split)
     split = problem.split(cell.split, random_state=cell.seed)
-    kinds = _CLASSIFIERS if problem.task == "classification" else _REGRESSORS
-    model = kinds[cell.method]()
-    if "random_state" in model.get_params():
-        model.set_params(random_state=cell.random_state)
-    if cell.method == "gradient boosting":
-        model.fit(split.X, split.y)
-    else:
-        model.fit(split.X, split.y, sample_domain=split.sample_domain)
+    model = make(cell.method, problem.task, cell.random_state)
+    domains = {} if cell.method == BOOSTED else {"sample_domain": split.sample_domain}
+    model.fit(split.X, split.y, **domains)
     extra = {}
     if cell.method == OURS:
         said = model.transfer_verdict_

@@ -1,0 +1,88 @@
+"""The league: what is poisoned how, and what its table says, by hand."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from gapmin.datasets import TransferProblem
+from gapmin.reproduce.cells import Measured, Outcome, cell
+from gapmin.reproduce.league import METHODS, OURS, TARGET_ONLY, make, methods_for, poisoned
+from gapmin.reproduce.league_table import findings, league_section, rows_of, significantly_worse
+
+
+def problem(task, y):
+    X = np.arange(12.0).reshape(4, 3)
+    return TransferProblem("tiny", (X, np.array(y)), ((X, np.array(y)),), task=task, train_size=2)
+
+
+def test_poisoned_labels():
+    assert poisoned(problem("classification", [0, 1, 0, 1]), "labels", 0).y_source.tolist() == [1, 0, 1, 0]
+    assert poisoned(problem("classification", [0, 1, 2, 2]), "labels", 0).y_source.tolist() == [1, 2, 0, 0]
+    assert poisoned(problem("regression", [0.0, 1.0, 2.0, 5.0]), "labels", 0).y_source.tolist() == [4, 3, 2, -1]
+
+
+def test_poisoned_features_move_between_columns_and_labels_stay():
+    honest = problem("classification", [0, 1, 0, 1])
+    bad = poisoned(honest, "features", 1)
+    assert not np.array_equal(bad.X_source, honest.X_source)
+    assert np.array_equal(np.sort(bad.X_source), np.sort(honest.X_source))
+    assert np.array_equal(bad.y_source, honest.y_source)
+    assert np.array_equal(bad.X_target, honest.X_target)
+
+
+@pytest.mark.parametrize("task", ["classification", "regression"])
+def test_every_method_can_be_made(task):
+    for name in methods_for(task):
+        assert hasattr(make(name, task, 0), "fit")
+    assert ("TransferBoost" in methods_for(task)) == (task == "classification")
+
+
+def outcomes(errors, poison="none", source_weight=0.0):
+    """`errors`: for each method of one problem, its error on each split."""
+    return [
+        Outcome(
+            cell("league", "p", method, split, 0, poison=poison),
+            Measured(error, n_train=90, n_test=10, extra={"source_weight": source_weight} if method == OURS else {}),
+            "",
+            0.0,
+            "",
+        )
+        for method, found in errors.items()
+        for split, error in enumerate(found)
+    ]
+
+
+ERRORS = {method: [20.0, 30.0, 25.0] for method in METHODS}
+
+
+def test_near_the_best_is_within_its_standard_error():
+    # The best has mean 10 and standard error 1 / sqrt(3) = 0.577.
+    best = {**ERRORS, "pooled": [9.0, 10.0, 11.0]}
+    (near,) = rows_of(outcomes({**best, OURS: [10.5, 10.5, 10.5]}), False)
+    (far,) = rows_of(outcomes({**best, OURS: [10.6, 10.6, 10.6]}), False)
+    assert near.best == "pooled"
+    assert near.is_near_best
+    assert not far.is_near_best
+    assert near.regret == pytest.approx(10.5 / 25 - 1)
+
+
+def test_significantly_worse_is_found_and_said():
+    rows = rows_of(outcomes({**ERRORS, OURS: [24.0, 34.0, 29.01]}), False)
+    assert significantly_worse(rows) == ["p"]
+    assert "on 1 of 1 problems: “p”" in findings(rows, False)[0]
+    better = rows_of(outcomes({**ERRORS, OURS: [16.0, 26.0, 21.01]}), False)
+    assert significantly_worse(better) == []
+
+
+def test_a_split_that_is_not_complete_does_not_count():
+    (row,) = rows_of(outcomes({**ERRORS, TARGET_ONLY: [20.0, 30.0]}), False)
+    assert row.dropped.size == 2
+
+
+def test_both_leagues_are_shown_with_what_was_dropped():
+    kept, dropped = outcomes(ERRORS, "labels", 0.3), outcomes(ERRORS, "labels", 0.01)
+    assert "in 0% of the fits; not in most of those on “p”" in findings(rows_of(kept, True), True)[-1]
+    section = league_section([*outcomes(ERRORS), *dropped])
+    assert "in 100% of the fits" in section.points[-1]
+    assert [table.caption for table in section.tables] == ["The problem's own source", "A poisoned source"]
