@@ -12,8 +12,8 @@ from gapmin.reproduce.league_table import findings, league_section, rows_of, sig
 
 
 def problem(task, y):
-    X = np.arange(12.0).reshape(4, 3)
-    return TransferProblem("tiny", (X, np.array(y)), ((X, np.array(y)),), task=task, train_size=2)
+    X = np.arange(32.0).reshape(4, 8)
+    return TransferProblem("tiny", (X, np.array(y)), ((X, np.array(y)),), task=task, train_size=3)
 
 
 def test_poisoned_labels():

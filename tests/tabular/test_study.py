@@ -397,3 +397,22 @@ def test_ten_thousand_columns(files):
     assert made.stack()[0].shape == (24, 9_998)
     assert len(made.notes) == 4
     assert notes_on(made, "'p9' and 9,990 more: not in every file")
+
+
+def test_a_source_that_holds_the_targets_rows(tmp_path):
+    """It would be praised for knowing by heart what it is tested on."""
+    rng = np.random.default_rng(0)
+    lines = [f"{a:.4f},{b:.4f},{a + b:.4f}" for a, b in rng.normal(size=(60, 2))]
+
+    def write(name, rows):
+        path = tmp_path / name
+        path.write_text("\n".join(["a,b,y", *rows]) + "\n")
+        return path
+
+    target = write("target.csv", lines[:20])
+    copy = read_study(target, [write("copy.csv", lines)], "y")
+    assert "copy.csv holds 20 of the 20 rows of the target" in copy.notes[-1]
+    some = read_study(target, [write("some.csv", lines[17:])], "y")
+    assert "some.csv holds 3 of the 20 rows of the target" in some.notes[-1]
+    none = read_study(target, [write("none.csv", lines[20:])], "y")
+    assert not any("rows of the target" in note for note in none.notes)

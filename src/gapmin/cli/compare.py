@@ -129,6 +129,7 @@ def _say_what_was_read(console: "Console", study: Any) -> None:
 
 
 def _show(console: "Console", comparison: "StudyComparison", report: Path | None) -> None:
+    from gapmin.comparing import OURS, TARGET_ONLY
     from gapmin.comparing.words import labels_sentence
     from gapmin.report.study_tables import league_table, ranking_table
     from gapmin.report.terminal import to_rich
@@ -137,7 +138,8 @@ def _show(console: "Console", comparison: "StudyComparison", report: Path | None
         console.print()
         console.print(to_rich(table))
     console.print()
-    console.print(labels_sentence(comparison.saving, comparison.recommended), markup=False)
+    if comparison.entry(OURS).error < comparison.entry(TARGET_ONLY).error:  # else there is nothing to count in labels
+        console.print(labels_sentence(comparison.saving, comparison.recommended), markup=False)
     where = "" if report is None else f"; figures and protocol: {report}"
     console.print(f"{comparison.seconds:.0f} s{where}", markup=False, soft_wrap=True)
     console.print(f"\n{comparison.headline}", style="bold", markup=False)

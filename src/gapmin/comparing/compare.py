@@ -22,6 +22,7 @@ from gapmin.selection import (
     WeightedPoolingRegressor,
     rank_sources,
 )
+from gapmin.selection._candidates import MANY_TREES
 
 from .curve import curve_sizes, draw_rows, labels_needed
 from .folds import Fitted, Fold, Rows, Step, draw_folds, measure, run
@@ -57,7 +58,8 @@ def compare_study(
     """Find out whether a study's sources help its target, which, and by how much.
 
     Columns become numbers once, by the study's preprocessing fitted on all rows without their labels. Everything else
-    is cross-validated on the target's rows: a fold's rows train no model that is tested on them.
+    is cross-validated on the target's rows: a fold's rows train no model that is tested on them. In the league they
+    have no part in its choice either; the models of the learning curve were chosen once, on all rows.
 
     Parameters
     ----------
@@ -223,6 +225,8 @@ def _choose(rows: Rows, max_search_rows: int, seed: int) -> _Choice:
         (k for k, method in enumerate(tried["method"]) if method == TARGET_ONLY), key=lambda k: tried["mean_loss"][k]
     )
     alone = pooling(clone(tried["params"][best]["learner"]), target_share=1.0, random_state=seed)
+    if "estimator__n_estimators" in alone.get_params():  # as many trees as the model that it is compared with
+        alone.set_params(estimator__n_estimators=MANY_TREES)
     return _Choice(
         verdict=found.transfer_verdict_,
         model=clone(found.best_estimator_),

@@ -33,7 +33,7 @@ DESCRIPTIONS = {
     TRADABOOST: "boosting that takes weight from source rows it gets wrong",
     TRANSFERBOOST: "boosting that also weighs whole sources by whether they help",
     GAPBOOST: "boosting that takes weight from source rows on which source and target disagree",
-    OURS: "chooses among all of these, the target alone too, by cross-validation on the target",
+    OURS: "chooses among the target alone, pooling, source weights and gapBoost, by cross-validation on the target",
 }
 
 

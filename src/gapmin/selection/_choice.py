@@ -32,7 +32,7 @@ class TransferVerdict:
         The same in the smooth loss by which models are chosen: half the Brier score, or the squared error in units of
         the target's variance.
     difference : float
-        The loss of the best model with sources less that of the best without.
+        The loss of the model chosen, or where it has no sources of the best that has, less that of the best without.
     low, high : float
         Its 95% interval by the corrected resampled t-test.
     p_value : float
@@ -68,8 +68,10 @@ class TransferVerdict:
             if self.difference < 0:
                 return f"The sources are left out: with the best use of them {evidence}, too little to trust them."
             return f"The sources are left out: even with the best use of them {evidence}."
-        clear = "clearly" if self.high < 0 else "probably"
-        return f"The sources {clear} help ({self.method}): {evidence}."
+        clear = "clearly" if self.high < 0 else "may"
+        return (
+            f"The sources {clear} help ({self.method}): {evidence}; the best of many on these rows, which flatters it."
+        )
 
     def to_dict(self) -> dict[str, Any]:
         """Return the attributes as plain values."""

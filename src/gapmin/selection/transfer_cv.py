@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, is_classifier
+from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, is_classifier, is_regressor
 from sklearn.pipeline import Pipeline
 from sklearn.utils import _safe_indexing, check_random_state
 from sklearn.utils._param_validation import HasMethods, Interval
@@ -147,10 +147,12 @@ class _TransferCV(TransferMetaEstimator):
         pooled = [trial for trial in trials if not trial.is_target_only]
         if pooled:
             best = min(pooled, key=lambda trial: trial.mean_loss).candidate
-            more = kit.single_sources(best)
+            more = kit.single_sources(best) if POOLING in methods else []
             if GAP_WEIGHTING in methods and _has_numbers(data.X):
                 more += kit.gap_weighting(best)
             search.start(more)
+            if POOLING not in methods:  # it has shown which learner to weigh the sources for
+                search.trials = [trial for trial in search.trials if trial.candidate.method != POOLING]
         if GAPBOOST in methods:
             self._boost(search, kit, boosting_learners(regression, learners), trials)
         return search.go_on()
@@ -162,7 +164,7 @@ class _TransferCV(TransferMetaEstimator):
             for learner in learners
         }
         learner = min(learners, key=lambda each: by_learner[id(each)])
-        started = search.start(kit.gapboost_starts(learner, 0 if kit.regression else self.classes_.size))
+        started = search.start(kit.gapboost_starts(learner))
         best = min(started, key=lambda trial: trial.mean_loss)
         if best is min(search.trials, key=lambda trial: trial.mean_loss):
             search.start(kit.gapboost_around(best.candidate))
@@ -213,6 +215,11 @@ class _TransferCV(TransferMetaEstimator):
         self.domain_weight_ = {int(k): float(self.sample_weight_[rows.domain == k].sum()) for k in numbers}
 
     def _check_methods(self) -> None:
+        wanted, other = (
+            ("classifier", is_regressor) if isinstance(self, ClassifierMixin) else ("regressor", is_classifier)
+        )
+        if self.estimator is not None and other(self.estimator):
+            raise ValueError(f"estimator is {type(self.estimator).__name__}, which is no {wanted}: give a {wanted}")
         if self.param_grid is not None and self.estimator is None:
             raise ValueError("param_grid is given without an estimator: give the estimator whose settings these are")
         if self.methods is None:
