@@ -104,7 +104,7 @@ def read_study(
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     new, old = pathlib.Path(folder, "new.csv"), pathlib.Path(folder, "old.csv")
     ...     _ = new.write_text("rooms,price\n" + "".join(f"{i},{i / 2}\n" for i in range(20)))
-    ...     _ = old.write_text("rooms,garden,price\n" + "".join(f"{i},1,{i / 3 + 1}\n" for i in range(30)))
+    ...     _ = old.write_text("rooms,garden,price\n" + "".join(f"{i},1,{i / 3 + 0.1}\n" for i in range(30)))
     ...     study = read_study(new, [old], "price")
     >>> study.schema.task, study.schema.names, study.target[0].shape, study.sources["old"][0].shape
     ('regression', ('rooms',), (20, 1), (30, 1))
