@@ -6,10 +6,10 @@ from abc import abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass
 from numbers import Integral
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 from sklearn.base import ClassifierMixin
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval
@@ -17,7 +17,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from gapmin._progress import progress
 from gapmin.boosting._learners import Learners
-from gapmin.boosting._meta import TransferMetaEstimator
+from gapmin.boosting._meta import TrainsOnRows
 from gapmin.boosting._rows import Array, Rows
 from gapmin.boosting._weights import normalise
 
@@ -58,11 +58,11 @@ class Round:
         return cls(learner, 1.0, error, None, keep=not so_far, record=record)
 
 
-class BaseBoosting(TransferMetaEstimator):
+class BaseBoosting(TrainsOnRows):
     """What all boosters share: parameters, the loop and its record."""
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **TransferMetaEstimator._parameter_constraints,
+        **TrainsOnRows._parameter_constraints,
         "n_estimators": [Interval(Integral, 1, None, closed="left")],
         "verbose": ["verbose"],
     }
@@ -91,32 +91,7 @@ class BaseBoosting(TransferMetaEstimator):
     def _check_settings(self, rows: Rows) -> None:
         """Raise where parameters and data do not go together."""
 
-    def fit(
-        self,
-        X: Any,
-        y: ArrayLike,
-        *,
-        sample_domain: ArrayLike | None = None,
-        sample_weight: ArrayLike | None = None,
-    ) -> Self:
-        """Fit the ensemble.
-
-        Parameters
-        ----------
-        X : array-like, sparse matrix or data frame of shape (n_rows, n_features)
-            Rows of the target and of the sources together. Frames reach the base learner as they are.
-        y : array-like of shape (n_rows,)
-        sample_domain : array-like of int of shape (n_rows,), optional
-            Positive for a source (its number), negative for the target. None makes every row target.
-        sample_weight : array-like of shape (n_rows,), optional
-            Multiplicities: a row of weight 2 is a row given twice.
-
-        Returns
-        -------
-        self
-        """
-        self._validate_params()
-        rows, used = self._validate_training_data(X, y, sample_domain, sample_weight)
+    def _fit(self, rows: Rows, used: NDArray[np.bool_]) -> None:
         self._check_settings(rows)
         classes = self.classes_ if isinstance(self, ClassifierMixin) else None
         learners = Learners(
@@ -142,7 +117,6 @@ class BaseBoosting(TransferMetaEstimator):
         self.domains_ = np.array([-1, *rows.source_numbers])
         self.mass_history_ = np.array([*masses, rows.mass(log_weight)])
         self._finish(rows, rounds)
-        return self
 
     def _finish(self, rows: Rows, rounds: list[Round]) -> None:
         """Record what only this algorithm has to tell."""

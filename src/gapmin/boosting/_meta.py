@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABCMeta, abstractmethod
 from numbers import Integral
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -12,7 +12,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin
 from sklearn.utils import _safe_indexing, get_tags
 from sklearn.utils._param_validation import HasMethods
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import _check_y, _num_samples, column_or_1d, validate_data
+from sklearn.utils.validation import _check_y, _num_samples, check_is_fitted, column_or_1d, validate_data
 
 from gapmin._validation import check_sample_weight
 from gapmin.boosting._rows import Array, Rows
@@ -27,13 +27,11 @@ class TransferMetaEstimator(MetaEstimatorMixin, BaseEstimator, metaclass=ABCMeta
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "estimator": [HasMethods(["fit", "predict"]), None],
-        "resample": ["boolean"],
         "n_jobs": [Integral, None],
         "random_state": ["random_state"],
     }
 
     estimator: Any
-    resample: bool
     n_jobs: int | None
     random_state: Any
     classes_: NDArray[Any]
@@ -96,9 +94,58 @@ class TransferMetaEstimator(MetaEstimatorMixin, BaseEstimator, metaclass=ABCMeta
             raise ValueError("X has 0 rows: give at least one (found array with 0 sample(s))")
         return X
 
+    def _checked(self, X: Any) -> Any:
+        """Return the rows to predict, checked."""
+        check_is_fitted(self)
+        return self._validate_X(X, reset=False)
+
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         learner = get_tags(self._template())
         tags.input_tags.sparse = learner.input_tags.sparse
         tags.input_tags.allow_nan = learner.input_tags.allow_nan
         return tags
+
+
+class TrainsOnRows(TransferMetaEstimator):
+    """One that hands its learner weighted rows, or bootstraps of them."""
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **TransferMetaEstimator._parameter_constraints,
+        "resample": ["boolean"],
+    }
+
+    resample: bool
+
+    def fit(
+        self,
+        X: Any,
+        y: ArrayLike,
+        *,
+        sample_domain: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
+    ) -> Self:
+        """Fit to rows of the target and of its sources.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or data frame of shape (n_rows, n_features)
+            Rows of the target and of the sources together. Frames reach the base learner as they are.
+        y : array-like of shape (n_rows,)
+        sample_domain : array-like of int of shape (n_rows,), optional
+            Positive for a source (its number), negative for the target. None makes every row target.
+        sample_weight : array-like of shape (n_rows,), optional
+            Multiplicities: a row of weight 2 is a row given twice.
+
+        Returns
+        -------
+        self
+        """
+        self._validate_params()
+        rows, used = self._validate_training_data(X, y, sample_domain, sample_weight)
+        self._fit(rows, used)
+        return self
+
+    @abstractmethod
+    def _fit(self, rows: Rows, used: NDArray[np.bool_]) -> None:
+        """Fit to checked rows; `used` says which of the rows given these are."""

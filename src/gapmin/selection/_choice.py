@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -88,32 +88,35 @@ def beats(one: Trial, other: Trial, n_standard_errors: float) -> bool:
     return bool(gain.mean() > n_standard_errors * gain.std(ddof=1) / np.sqrt(gain.size))
 
 
-def choose(trials: Sequence[Trial], n_standard_errors: float = 1.0) -> tuple[Trial, Trial, Trial | None]:
+class Choice(NamedTuple):
+    """What was chosen, the best without sources, and the best with them, None where there is none."""
+
+    chosen: Trial
+    alone: Trial
+    best: Trial | None
+
+
+def choose(trials: Sequence[Trial], n_standard_errors: float = 1.0) -> Choice:
     """Choose by the one-standard-error rule in favour of the simpler.
 
     Without sources, unless the best with sources has a loss that is lower by more than one standard error of the paired
     difference. Then the simplest method that is within one standard error of that best; within a method the lowest
     loss.
-
-    Returns
-    -------
-    chosen, alone, best : Trial
-        The choice, the best without sources, and the best with them (None where there is none).
     """
     alone = min((each for each in trials if each.is_target_only), key=lambda each: each.mean_loss)
     others = [each for each in trials if not each.is_target_only]
     if not others:
-        return alone, alone, None
+        return Choice(alone, alone, None)
     best = min(others, key=lambda each: each.mean_loss)
     if not beats(best, alone, n_standard_errors):
-        return alone, alone, best
+        return Choice(alone, alone, best)
     near = [each for each in others if not beats(best, each, n_standard_errors)]
     simplest = min(METHODS.index(each.candidate.method) for each in near)
     chosen = min(
         (each for each in near if METHODS.index(each.candidate.method) == simplest), key=lambda each: each.mean_loss
     )
     # The simplest need not itself beat the target alone by enough: then the best, which does.
-    return (chosen if beats(chosen, alone, n_standard_errors) else best), alone, best
+    return Choice(chosen if beats(chosen, alone, n_standard_errors) else best, alone, best)
 
 
 def evidence(search: Search, one: Trial, other: Trial) -> TTest:
@@ -121,3 +124,25 @@ def evidence(search: Search, one: Trial, other: Trial) -> TTest:
     n_target = search.data.target.size
     n_test = n_target / search.n_splits
     return corrected_t_test(one.less(other), n_train=n_target - n_test, n_test=n_test)
+
+
+def verdict(search: Search, choice: Choice, n_target: int, n_source: int) -> TransferVerdict:
+    """Say what was chosen, and what speaks for it or, where the sources are left out, against them."""
+    chosen, alone, best = choice
+    test = None if best is None else evidence(search, best if chosen is alone else chosen, alone)
+    low, high = (np.nan, np.nan) if test is None else test.interval(0.95)
+    return TransferVerdict(
+        transfers=chosen is not alone,
+        method=chosen.candidate.method,
+        chosen=str(chosen.candidate),
+        error=search.data.shown_error(chosen.errors),
+        target_only_error=search.data.shown_error(alone.errors),
+        loss=chosen.mean_loss,
+        target_only_loss=alone.mean_loss,
+        difference=np.nan if test is None else test.mean,
+        low=low,
+        high=high,
+        p_value=np.nan if test is None else test.p_value,
+        n_target=n_target,
+        n_source=n_source,
+    )

@@ -47,6 +47,16 @@ class Data:
         """The rows of the target."""
         return np.flatnonzero(self.domain < 0)
 
+    @property
+    def sources(self) -> list[int]:
+        """The sources' numbers."""
+        return np.unique(self.domain[self.domain > 0]).tolist()
+
+    def shown_error(self, errors: Sequence[Array]) -> float:
+        """Return what people read: the share of wrong classes, or the root of the mean squared error."""
+        mean = float(np.mean(errors))
+        return mean if self.classes is not None else float(np.sqrt(mean))
+
     def losses(self, predicted: Array) -> tuple[Array, Array]:
         """Return the smooth loss of each target row and its plain error.
 

@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-from abc import abstractmethod
 from collections.abc import Sequence
 from numbers import Real
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from sklearn.linear_model import Ridge
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
-from sklearn.utils.validation import check_is_fitted
 
 from gapmin.boosting._learners import Learners
-from gapmin.boosting._meta import TransferMetaEstimator
+from gapmin.boosting._meta import TrainsOnRows
 from gapmin.boosting._rows import Array, Rows
 from gapmin.boosting._vote import class_shares
 from gapmin.linear import WeightedLogisticRegression
@@ -27,11 +25,11 @@ _TRACE = 1e-9
 __all__ = ["WeightedPoolingClassifier", "WeightedPoolingRegressor"]
 
 
-class _WeightedPooling(TransferMetaEstimator):
+class _WeightedPooling(TrainsOnRows):
     """The part that classifier and regressor share."""
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **TransferMetaEstimator._parameter_constraints,
+        **TrainsOnRows._parameter_constraints,
         "target_share": [Interval(Real, 0, 1, closed="right"), None],
         "sources": ["array-like", None],
         "source_weight": [StrOptions({"rows", "gap"})],
@@ -45,32 +43,26 @@ class _WeightedPooling(TransferMetaEstimator):
     sample_weight_: Array
     domain_weight_: dict[int, float]
 
-    def fit(
+    def __init__(
         self,
-        X: Any,
-        y: ArrayLike,
+        estimator: Any = None,
         *,
-        sample_domain: ArrayLike | None = None,
-        sample_weight: ArrayLike | None = None,
-    ) -> Self:
-        """Fit the learner once.
+        target_share: float | None = 0.5,
+        sources: Sequence[int] | None = None,
+        source_weight: str = "rows",
+        resample: bool = False,
+        n_jobs: int | None = None,
+        random_state: Any = None,
+    ) -> None:
+        self.estimator = estimator
+        self.target_share = target_share
+        self.sources = sources
+        self.source_weight = source_weight
+        self.resample = resample
+        self.n_jobs = n_jobs
+        self.random_state = random_state
 
-        Parameters
-        ----------
-        X : array-like, sparse matrix or data frame of shape (n_rows, n_features)
-            Rows of the target and of the sources together. Frames reach the base learner as they are.
-        y : array-like of shape (n_rows,)
-        sample_domain : array-like of int of shape (n_rows,), optional
-            Positive for a source (its number), negative for the target. None makes every row target.
-        sample_weight : array-like of shape (n_rows,), optional
-            Multiplicities: a row of weight 2 is a row given twice.
-
-        Returns
-        -------
-        self
-        """
-        self._validate_params()
-        rows, used = self._validate_training_data(X, y, sample_domain, sample_weight)
+    def _fit(self, rows: Rows, used: NDArray[np.bool_]) -> None:
         classes = self.classes_ if isinstance(self, ClassifierMixin) else None
         random = check_random_state(self.random_state)
         learners = Learners(self._template(), classes, self.resample, self.n_jobs, random)
@@ -83,7 +75,6 @@ class _WeightedPooling(TransferMetaEstimator):
         self.sample_weight_[used] = np.exp(log_weight)
         numbers = [-1, *map(int, rows.source_numbers)]
         self.domain_weight_ = dict(zip(numbers, rows.mass(log_weight).tolist(), strict=True))
-        return self
 
     def _check_target_classes(self, codes: NDArray[np.intp]) -> None:
         """One class among the target's rows will do where the sources have another."""
@@ -105,13 +96,10 @@ class _WeightedPooling(TransferMetaEstimator):
             raise ValueError(f"sources has {strange[0]!r}: choose from the sources in sample_domain, {there.tolist()}")
         return wanted.astype(np.int64)
 
-    @abstractmethod
     def predict(self, X: Any) -> NDArray[Any]:
-        """Return the prediction for each row."""
-
-    def _checked(self, X: Any) -> Any:
-        check_is_fitted(self)
-        return self._validate_X(X, reset=False)
+        """Return the class or the value of each row."""
+        X = self._checked(X)
+        return np.asarray(self.estimator_.predict(X))
 
 
 def _with_source_shares(log_weight: Array, rows: Rows, shares: dict[int, float]) -> Array:
@@ -170,32 +158,8 @@ class WeightedPoolingClassifier(ClassifierMixin, _WeightedPooling):
     {-1: 0.8, 1: 0.2}
     """
 
-    def __init__(
-        self,
-        estimator: Any = None,
-        *,
-        target_share: float | None = 0.5,
-        sources: Sequence[int] | None = None,
-        source_weight: str = "rows",
-        resample: bool = False,
-        n_jobs: int | None = None,
-        random_state: Any = None,
-    ) -> None:
-        self.estimator = estimator
-        self.target_share = target_share
-        self.sources = sources
-        self.source_weight = source_weight
-        self.resample = resample
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-
     def _default_learner(self) -> BaseEstimator:
         return WeightedLogisticRegression()
-
-    def predict(self, X: Any) -> NDArray[Any]:
-        """Return the class of each row."""
-        X = self._checked(X)
-        return np.asarray(self.estimator_.predict(X))
 
     def predict_proba(self, X: Any) -> Array:
         """Return the probability of each class, in the order of `classes_`; 0 for one that no row in use has."""
@@ -224,29 +188,5 @@ class WeightedPoolingRegressor(RegressorMixin, _WeightedPooling):
     {-1: 1.0}
     """
 
-    def __init__(
-        self,
-        estimator: Any = None,
-        *,
-        target_share: float | None = 0.5,
-        sources: Sequence[int] | None = None,
-        source_weight: str = "rows",
-        resample: bool = False,
-        n_jobs: int | None = None,
-        random_state: Any = None,
-    ) -> None:
-        self.estimator = estimator
-        self.target_share = target_share
-        self.sources = sources
-        self.source_weight = source_weight
-        self.resample = resample
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-
     def _default_learner(self) -> BaseEstimator:
         return Ridge()
-
-    def predict(self, X: Any) -> Array:
-        """Return the value of each row."""
-        X = self._checked(X)
-        return np.asarray(self.estimator_.predict(X))

@@ -7,52 +7,38 @@ from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, is_classifier, is_regressor
 from sklearn.pipeline import Pipeline
 from sklearn.utils import _safe_indexing, check_random_state
-from sklearn.utils._param_validation import HasMethods, Interval
+from sklearn.utils._param_validation import Interval
 from sklearn.utils.metaestimators import available_if
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import validate_data
 
 from gapmin.boosting._meta import TransferMetaEstimator
 from gapmin.boosting._rows import Array, Rows
 from gapmin.linear import WeightedLogisticRegression
-from gapmin.selection._candidates import (
-    GAP_WEIGHTING,
-    GAPBOOST,
-    METHODS,
-    POOLING,
-    TARGET_ONLY,
-    Kit,
-    Learner,
-    boosting_learners,
-    default_learners,
-    own_learners,
-)
-from gapmin.selection._choice import TransferVerdict, choose, evidence
-from gapmin.selection._search import Data, Search, Trial, predict
+from gapmin.selection._candidates import METHODS, Kit, Learner, default_learners, own_learners
+from gapmin.selection._choice import Choice, TransferVerdict, choose, verdict
+from gapmin.selection._plan import run
+from gapmin.selection._search import Data, Search, predict
 
 __all__ = ["TransferClassifierCV", "TransferRegressorCV"]
 
 _FEWEST_ROWS = 4
-_WIDEST_FOR_GAPS = 1000
 
 
 class _TransferCV(TransferMetaEstimator):
     """The part that classifier and regressor share."""
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "estimator": [HasMethods(["fit", "predict"]), None],
+        **TransferMetaEstimator._parameter_constraints,
         "param_grid": [dict, list, None],
         "methods": ["array-like", None],
         "n_splits": [Interval(Integral, 2, None, closed="left")],
         "n_repeats": [Interval(Integral, 1, None, closed="left"), None],
         "n_standard_errors": [Interval(Real, 0, None, closed="left")],
         "max_search_rows": [Interval(Integral, 1, None, closed="left"), None],
-        "n_jobs": [Integral, None],
-        "random_state": ["random_state"],
         "verbose": ["verbose"],
     }
 
@@ -70,6 +56,31 @@ class _TransferCV(TransferMetaEstimator):
     transfer_verdict_: TransferVerdict
     sample_weight_: Array
     domain_weight_: dict[int, float]
+
+    def __init__(
+        self,
+        estimator: Any = None,
+        *,
+        param_grid: Any = None,
+        methods: Sequence[str] | None = None,
+        n_splits: int = 5,
+        n_repeats: int | None = None,
+        n_standard_errors: float = 1.0,
+        max_search_rows: int | None = 20_000,
+        n_jobs: int | None = None,
+        random_state: Any = None,
+        verbose: int = 0,
+    ) -> None:
+        self.estimator = estimator
+        self.param_grid = param_grid
+        self.methods = methods
+        self.n_splits = n_splits
+        self.n_repeats = n_repeats
+        self.n_standard_errors = n_standard_errors
+        self.max_search_rows = max_search_rows
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.verbose = verbose
 
     def fit(self, X: Any, y: ArrayLike, *, sample_domain: ArrayLike | None = None) -> Self:
         """Search on the target's rows, and fit what was chosen on all rows.
@@ -93,11 +104,13 @@ class _TransferCV(TransferMetaEstimator):
         random = check_random_state(self.random_state)
         seed = int(random.randint(np.iinfo(np.int32).max))
         search = self._search(rows, regression, seed)
-        finalists = self._run(search, regression)
-        chosen, alone, best = choose(finalists, self.n_standard_errors)
+        methods = METHODS if self.methods is None else self.methods
+        finalists = run(search, Kit(regression, search.data.sources), self._learners(regression, search.data), methods)
+        choice = choose(finalists, self.n_standard_errors)
+        chosen = choice.chosen
         self.best_estimator_ = chosen.candidate.fit(rows.X, self._labels(rows), rows.domain, seed, last=True)
         self.best_params_ = chosen.candidate.params
-        self._record(search, finalists, chosen, alone, best, rows)
+        self._record(search, choice, rows)
         return self
 
     def _labels(self, rows: Rows) -> NDArray[Any]:
@@ -131,84 +144,24 @@ class _TransferCV(TransferMetaEstimator):
         used = np.sort(np.concatenate([data.target, kept]))
         return Data(_safe_indexing(data.X, used), data.y[used], data.domain[used], data.classes)
 
-    def _run(self, search: Search, regression: bool) -> list[Trial]:
-        """Try the cheap candidates, then others around the best of them; return who took part to the end."""
-        data = search.data
-        sources = [int(k) for k in np.unique(data.domain[data.domain > 0])]
-        methods = set(METHODS if self.methods is None else self.methods) | {TARGET_ONLY}
-        if not sources:
-            methods = {TARGET_ONLY}
-        kit = Kit(regression, sources)
-        learners = self._learners(regression, data)
-        first = [kit.target_only(learner) for learner in learners]
-        if POOLING in methods or GAP_WEIGHTING in methods:
-            first += [each for learner in learners for each in kit.pooling(learner)]
-        trials = search.start(first)
-        pooled = [trial for trial in trials if not trial.is_target_only]
-        if pooled:
-            best = min(pooled, key=lambda trial: trial.mean_loss).candidate
-            more = kit.single_sources(best) if POOLING in methods else []
-            if GAP_WEIGHTING in methods and _has_numbers(data.X):
-                more += kit.gap_weighting(best)
-            search.start(more)
-            if POOLING not in methods:  # it has shown which learner to weigh the sources for
-                search.trials = [trial for trial in search.trials if trial.candidate.method != POOLING]
-        if GAPBOOST in methods:
-            self._boost(search, kit, boosting_learners(regression, learners), trials)
-        return search.go_on()
-
-    def _boost(self, search: Search, kit: Kit, learners: Sequence[Learner], trials: Sequence[Trial]) -> None:
-        """Try gapBoost with the learner that did best without it, and around its best settings if these lead."""
-        by_learner = {
-            id(learner): min((t.mean_loss for t in trials if t.candidate.learner is learner), default=np.inf)
-            for learner in learners
-        }
-        learner = min(learners, key=lambda each: by_learner[id(each)])
-        started = search.start(kit.gapboost_starts(learner))
-        best = min(started, key=lambda trial: trial.mean_loss)
-        if best is min(search.trials, key=lambda trial: trial.mean_loss):
-            search.start(kit.gapboost_around(best.candidate))
-
     def _learners(self, regression: bool, data: Data) -> list[Learner]:
         if self.estimator is None:
             return default_learners(regression, data.X)
         return own_learners(self.estimator, self.param_grid)
 
-    def _record(
-        self, search: Search, finalists: Sequence[Trial], chosen: Trial, alone: Trial, best: Trial | None, rows: Rows
-    ) -> None:
-        def shown(trial: Trial) -> float:
-            mean = float(np.mean(trial.errors))
-            return mean if isinstance(self, ClassifierMixin) else float(np.sqrt(mean))
-
-        test = None if best is None else evidence(search, chosen if chosen is not alone else best, alone)
-        low, high = (np.nan, np.nan) if test is None else test.interval(0.95)
+    def _record(self, search: Search, choice: Choice, rows: Rows) -> None:
         n_target = int((rows.domain < 0).sum())
-        self.transfer_verdict_ = TransferVerdict(
-            transfers=chosen is not alone,
-            method=chosen.candidate.method,
-            chosen=str(chosen.candidate),
-            error=shown(chosen),
-            target_only_error=shown(alone),
-            loss=chosen.mean_loss,
-            target_only_loss=alone.mean_loss,
-            difference=np.nan if test is None else test.mean,
-            low=low,
-            high=high,
-            p_value=np.nan if test is None else test.p_value,
-            n_target=n_target,
-            n_source=len(rows) - n_target,
-        )
+        self.transfer_verdict_ = verdict(search, choice, n_target, len(rows) - n_target)
         trials = search.trials
         self.cv_results_ = {
             "candidate": [str(trial.candidate) for trial in trials],
             "method": [trial.candidate.method for trial in trials],
             "params": [trial.candidate.params for trial in trials],
             "mean_loss": np.array([trial.mean_loss for trial in trials]),
-            "mean_error": np.array([shown(trial) for trial in trials]),
+            "mean_error": np.array([search.data.shown_error(trial.errors) for trial in trials]),
             "n_repeats": np.array([trial.n_repeats for trial in trials]),
         }
-        self.best_index_ = next(k for k, trial in enumerate(trials) if trial is chosen)
+        self.best_index_ = next(k for k, trial in enumerate(trials) if trial is choice.chosen)
         last = self.best_estimator_[-1] if isinstance(self.best_estimator_, Pipeline) else self.best_estimator_
         self.sample_weight_ = last.sample_weight_
         numbers = np.unique(rows.domain)
@@ -229,22 +182,16 @@ class _TransferCV(TransferMetaEstimator):
             value = self.methods if isinstance(self.methods, str) else strange[0]
             raise ValueError(f"methods has {value!r}: give a list with some of {', '.join(map(repr, METHODS))}")
 
-    def _template(self) -> Any:
-        return self._default_learner() if self.estimator is None else self.estimator
-
     def _validate_X(self, X: Any, *, reset: bool) -> Any:
         if self.estimator is None:
             # The default learners take numbers alone, every one of them.
             return validate_data(self, X, reset=reset, accept_sparse="csr", dtype=[np.float64, np.float32])
         return super()._validate_X(X, reset=reset)
 
-    def _checked(self, X: Any) -> Any:
-        check_is_fitted(self)
-        return self._validate_X(X, reset=False)
-
-
-def _has_numbers(X: Any) -> bool:
-    return (sp.issparse(X) or (isinstance(X, np.ndarray) and X.dtype.kind in "fiu")) and X.shape[1] <= _WIDEST_FOR_GAPS
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Return the class or the value of each row."""
+        X = self._checked(X)
+        return np.asarray(self.best_estimator_.predict(X))
 
 
 def _gives_shares(model: _TransferCV) -> bool:
@@ -310,38 +257,8 @@ class TransferClassifierCV(ClassifierMixin, _TransferCV):
     False
     """
 
-    def __init__(
-        self,
-        estimator: Any = None,
-        *,
-        param_grid: Any = None,
-        methods: Sequence[str] | None = None,
-        n_splits: int = 5,
-        n_repeats: int | None = None,
-        n_standard_errors: float = 1.0,
-        max_search_rows: int | None = 20_000,
-        n_jobs: int | None = None,
-        random_state: Any = None,
-        verbose: int = 0,
-    ) -> None:
-        self.estimator = estimator
-        self.param_grid = param_grid
-        self.methods = methods
-        self.n_splits = n_splits
-        self.n_repeats = n_repeats
-        self.n_standard_errors = n_standard_errors
-        self.max_search_rows = max_search_rows
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.verbose = verbose
-
     def _default_learner(self) -> BaseEstimator:
         return WeightedLogisticRegression()
-
-    def predict(self, X: Any) -> NDArray[Any]:
-        """Return the class of each row."""
-        X = self._checked(X)
-        return np.asarray(self.best_estimator_.predict(X))
 
     @available_if(_gives_shares)
     def predict_proba(self, X: Any) -> Array:
@@ -368,37 +285,7 @@ class TransferRegressorCV(RegressorMixin, _TransferCV):
     True
     """
 
-    def __init__(
-        self,
-        estimator: Any = None,
-        *,
-        param_grid: Any = None,
-        methods: Sequence[str] | None = None,
-        n_splits: int = 5,
-        n_repeats: int | None = None,
-        n_standard_errors: float = 1.0,
-        max_search_rows: int | None = 20_000,
-        n_jobs: int | None = None,
-        random_state: Any = None,
-        verbose: int = 0,
-    ) -> None:
-        self.estimator = estimator
-        self.param_grid = param_grid
-        self.methods = methods
-        self.n_splits = n_splits
-        self.n_repeats = n_repeats
-        self.n_standard_errors = n_standard_errors
-        self.max_search_rows = max_search_rows
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.verbose = verbose
-
     def _default_learner(self) -> BaseEstimator:
         from sklearn.linear_model import Ridge
 
         return Ridge()
-
-    def predict(self, X: Any) -> Array:
-        """Return the value of each row."""
-        X = self._checked(X)
-        return np.asarray(self.best_estimator_.predict(X))
