@@ -1,6 +1,5 @@
 import os
 import re
-import shutil
 import stat
 from html.parser import HTMLParser
 
@@ -190,18 +189,6 @@ def test_a_link_stays_a_link(report, tmp_path):
     write_html(report, link)
     assert link.is_symlink()
     assert (tmp_path / "there" / "real.html").read_text(encoding="utf-8").startswith("<!DOCTYPE html>")
-
-
-@pytest.fixture(scope="module")
-def chromium():
-    executable = shutil.which("chromium")
-    if executable is None:
-        pytest.skip("chromium is not installed")
-    sync_api = pytest.importorskip("playwright.sync_api")
-    with sync_api.sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=executable, args=["--no-sandbox"])
-        yield browser
-        browser.close()
 
 
 @pytest.mark.browser

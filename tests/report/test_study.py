@@ -1,6 +1,5 @@
 import ast
 import re
-import shutil
 from dataclasses import replace
 
 import numpy as np
@@ -154,18 +153,6 @@ def test_displays_draw_each_method_and_each_domain():
     mass = DomainMassDisplay(mass=[[0.2, 0.8], [0.5, 0.5]], names=["target", "old"]).plot()
     assert [list(line.get_ydata()) for line in mass.lines_] == [[20, 50], [80, 50]]
     assert [text.get_text() for text in mass.ax_.texts] == ["target", "old"]
-
-
-@pytest.fixture(scope="module")
-def chromium():
-    executable = shutil.which("chromium")
-    if executable is None:
-        pytest.skip("chromium is not installed")
-    sync_api = pytest.importorskip("playwright.sync_api")
-    with sync_api.sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=executable, args=["--no-sandbox"])
-        yield browser
-        browser.close()
 
 
 @pytest.mark.browser

@@ -10,10 +10,12 @@ from typing import Any
 import numpy as np
 from joblib import Parallel, delayed
 from numpy.typing import NDArray
-from sklearn.pipeline import Pipeline
 
+from gapmin._errors import error_of
 from gapmin._parallel import deaf_children, one_thread, worker_options
 from gapmin.domains import TargetKFold
+from gapmin.selection._candidates import fit_with_domains
+from gapmin.selection._trials import Fold
 
 
 @dataclass(frozen=True)
@@ -29,15 +31,6 @@ class Rows:
     def target(self) -> NDArray[np.intp]:
         """The rows of the target."""
         return np.flatnonzero(self.domain < 0)
-
-
-@dataclass(frozen=True)
-class Fold:
-    """Target rows that train and that are tested, and the seed of the fits on them."""
-
-    train: NDArray[np.intp]
-    test: NDArray[np.intp]
-    seed: int
 
 
 @dataclass(frozen=True)
@@ -72,12 +65,6 @@ def draw_folds(rows: Rows, n_splits: int, n_repeats: int, seed: int) -> list[Fol
     return folds
 
 
-def fit_with_domains(model: Any, X: Any, y: Any, domain: Any) -> Any:
-    """Fit a model, also one that stands behind a scaler."""
-    name = f"{model.steps[-1][0]}__sample_domain" if isinstance(model, Pipeline) else "sample_domain"
-    return model.fit(X, y, **{name: domain})
-
-
 def measure(rows: Rows, model: Any, train: NDArray[np.intp], test: NDArray[np.intp]) -> Fitted:
     """Fit on some rows of the target and all of the sources, and return the error on other rows of the target."""
     used = np.sort(np.concatenate([train, np.flatnonzero(rows.domain > 0)]))
@@ -89,13 +76,6 @@ def measure(rows: Rows, model: Any, train: NDArray[np.intp], test: NDArray[np.in
     except (ValueError, FloatingPointError, np.linalg.LinAlgError) as error:
         return Fitted(np.nan, str(error).split("\n")[0])
     return Fitted(error_of(rows.task, rows.y[test], predicted))
-
-
-def error_of(task: str, y: NDArray[Any], predicted: NDArray[Any]) -> float:
-    """Return percent wrong of classes, the root of the mean squared error of numbers."""
-    if task == "classification":
-        return 100 * float(np.mean(predicted != y))
-    return float(np.sqrt(np.mean((predicted - y) ** 2)))
 
 
 def run(steps: Sequence[Step], n_jobs: int | None, on_done: Callable[[float], object]) -> Iterator[Any]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from gapmin.report.table import format_number, joined
 from gapmin.selection import RankedSource, SourceRanking, TransferVerdict
 
 from .methods import OURS, TARGET_ONLY
@@ -31,8 +32,6 @@ def shown(value: float, task: str) -> str:
     >>> shown(12.345, "classification"), shown(0.012345, "regression")
     ('12.3%', '0.0123')
     """
-    from gapmin.report.table import format_number
-
     return f"{value:.1f}%" if task == "classification" else format_number(value)
 
 
@@ -44,24 +43,11 @@ def signed(value: float, task: str, like: float) -> str:
     >>> signed(-1.25, "classification", 20.0), signed(0.5, "regression", 12.0), signed(0.001, "regression", 3.78)
     ('−1.2', '+0.5', '0.00')
     """
-    from gapmin.report.table import format_number
-
     _, _, decimals = ("", "", "0") if task == "classification" else format_number(like).partition(".")
     if "e" in decimals:  # of a label whose unit is tiny
         return f"{value:+.2e}".replace("-", MINUS)
     size = f"{abs(value):.{len(decimals)}f}"
     return size if float(size) == 0 else f"{MINUS if value < 0 else '+'}{size}"
-
-
-def named(names: Sequence[str]) -> str:
-    """Join names as a sentence does.
-
-    Examples
-    --------
-    >>> named(["a", "b", "c"])
-    'a, b and c'
-    """
-    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
 
 
 def headline(
@@ -76,7 +62,7 @@ def headline(
     if not verdict.transfers or not recommended:
         said = f"Use the target alone: no source clearly lowers its error of {shown(alone.error, task)}"
     else:
-        said = f"Use {named(recommended)}{_how_sure(verdict, ours, len(recommended))}: {_gain(alone, ours, task)}"
+        said = f"Use {joined(recommended)}{_how_sure(verdict, ours, len(recommended))}: {_gain(alone, ours, task)}"
     others = [each for each in ranking.sources if each.name not in recommended]
     return "; ".join([said, *_left_out(others, task, verdict.transfers)]) + "."
 
@@ -115,15 +101,15 @@ def _left_out(others: Sequence[RankedSource], task: str, transfers: bool) -> lis
     parts = []
     if hurting:
         costs = [_cost(each, task) for each in hurting]
-        parts.append(f"leave out {named(costs)}")
+        parts.append(f"leave out {joined(costs)}")
     if helping:
         one = len(helping) == 1
         if transfers:
-            parts.append(f"{named(helping)} would help too, but {'adds' if one else 'add'} nothing to that")
+            parts.append(f"{joined(helping)} would help too, but {'adds' if one else 'add'} nothing to that")
         else:
-            parts.append(f"{named(helping)} {'helps' if one else 'help'} a simple model, but not the best one")
+            parts.append(f"{joined(helping)} {'helps' if one else 'help'} a simple model, but not the best one")
     if neutral and transfers:
-        parts.append(f"{named(neutral)} {'makes' if len(neutral) == 1 else 'make'} no clear difference")
+        parts.append(f"{joined(neutral)} {'makes' if len(neutral) == 1 else 'make'} no clear difference")
     return parts
 
 
@@ -145,7 +131,7 @@ def labels_sentence(saving: LabelSaving, recommended: Sequence[str]) -> str:
     """
     if not recommended:
         return "No source is used, so none saves any labels."
-    with_, rows = named(recommended), f"{saving.n_rows} labelled target rows"
+    with_, rows = joined(recommended), f"{saving.n_rows} labelled target rows"
     if saving.kind == NONE:
         return f"With {rows}, {with_} saves no labels: the target alone errs as little."
     if saving.kind == BEYOND:

@@ -11,6 +11,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from gapmin._errors import error_of
 from gapmin.domains import stack_domains
 
 Domain = tuple[NDArray[Any], NDArray[Any]]
@@ -152,10 +153,7 @@ class TransferProblem:
 
     def error(self, y: ArrayLike, predicted: ArrayLike) -> float:
         """Return the error of predictions: percent wrong of classes, the root of the mean squared error of numbers."""
-        y, predicted = np.asarray(y), np.asarray(predicted)
-        if self.task == "classification":
-            return 100 * float(np.mean(predicted != y))
-        return float(np.sqrt(np.mean((predicted - y) ** 2)))
+        return error_of(self.task, y, predicted)
 
     def _draw(self, size: int, rng: np.random.Generator) -> NDArray[np.int64]:
         y = self.y_target

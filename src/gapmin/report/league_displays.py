@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 
 from .bar_displays import WIDTH, bars_height
 from .displays import INK, PALETTE, TARGET, _Display, _whole_numbers, label_ends
+from .ranking_displays import finish_rows
 
 _LONGEST = 24
 
@@ -89,22 +90,7 @@ class LeagueDisplay(_Display):
             color, marker = (PALETTE[4], "D") if name == self.chosen else (PALETTE[1], "o")
             (self.intervals_[name],) = ax.plot([low, high], [row, row], color=color, linewidth=1.8)
             (self.points_[name],) = ax.plot([mean], [row], color=color, marker=marker, markersize=7, linestyle="none")
-        ax.set_yticks(range(len(self.errors)), list(self.errors))
-        ax.set_ylim(len(self.errors) - 0.4, -0.6)
-        ax.tick_params(axis="y", length=0)
-        ax.spines["left"].set_visible(False)
-        ax.margins(x=0.06)
-        ax.annotate(
-            self.baseline,
-            (self.errors[self.baseline][0], 1),
-            (0, 3),
-            xycoords=("data", "axes fraction"),
-            textcoords="offset points",
-            ha="center",
-            color=INK,
-            fontsize=8.5,
-            annotation_clip=False,
-        )
+        finish_rows(ax, list(self.errors), line=self.errors[self.baseline][0], line_name=self.baseline)
         ax.set_xlabel(self.unit)
         return self
 

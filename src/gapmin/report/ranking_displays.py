@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Literal, Self
 
 from .bar_displays import WIDTH, bars_height
@@ -17,6 +17,26 @@ _UNITS = {
     ("regression", "loss"): "change of the target's squared error, its variance = 1",
     ("regression", "error"): "change of the target's root mean squared error",
 }
+
+
+def finish_rows(ax: Any, names: Sequence[str], line: float, line_name: str) -> None:
+    """Name rows of points with intervals, from the top, and the vertical line that they are read against."""
+    ax.set_yticks(range(len(names)), names)
+    ax.set_ylim(len(names) - 0.4, -0.6)
+    ax.tick_params(axis="y", length=0)
+    ax.spines["left"].set_visible(False)
+    ax.margins(x=0.06)
+    ax.annotate(
+        line_name,
+        (line, 1),
+        (0, 3),
+        xycoords=("data", "axes fraction"),
+        textcoords="offset points",
+        ha="center",
+        color=INK,
+        fontsize=8.5,
+        annotation_clip=False,
+    )
 
 
 class RankingDisplay(_Display):
@@ -98,22 +118,7 @@ class RankingDisplay(_Display):
                 color=color,
                 annotation_clip=False,
             )
-        ax.set_yticks(range(len(self.changes)), list(map(str, self.changes)))
-        ax.set_ylim(len(self.changes) - 0.4, -0.6)
-        ax.tick_params(axis="y", length=0)
-        ax.spines["left"].set_visible(False)
-        ax.margins(x=0.06)
-        ax.annotate(
-            "no change",
-            (0, 1),
-            (0, 3),
-            xycoords=("data", "axes fraction"),
-            textcoords="offset points",
-            ha="center",
-            color=INK,
-            fontsize=8.5,
-            annotation_clip=False,
-        )
+        finish_rows(ax, list(map(str, self.changes)), line=0, line_name="no change")
         ax.set_xlabel(self.unit)
         return self
 

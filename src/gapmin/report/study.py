@@ -10,7 +10,7 @@ import numpy as np
 
 from gapmin.comparing.methods import DESCRIPTIONS, OURS, POOLED, TARGET_ONLY
 from gapmin.comparing.result import LEVEL, WITHIN, StudyComparison
-from gapmin.comparing.words import clean, labels_sentence, named, shown
+from gapmin.comparing.words import clean, labels_sentence, shown
 
 from .bar_displays import WIDTH, bars_height
 from .curve_displays import ErrorCurveDisplay
@@ -19,7 +19,7 @@ from .html import Figure, Report, Section
 from .league_displays import DomainMassDisplay, LeagueDisplay, figure_names
 from .ranking_displays import RankingDisplay
 from .study_tables import league_table, ranking_table
-from .table import format_number
+from .table import format_number, joined
 
 
 @dataclass(frozen=True)
@@ -191,7 +191,7 @@ def _files_section(comparison: StudyComparison) -> Section:
     sizes = [f"{name} ({n_rows:,} rows)" for name, n_rows in comparison.source_sizes.items()]
     text = (
         f"The target {comparison.target_name} has {comparison.n_target:,} labelled rows, its sources are "
-        f"{named(sizes)}. “{comparison.label}” is predicted from {comparison.n_columns:,} "
+        f"{joined(sizes)}. “{comparison.label}” is predicted from {comparison.n_columns:,} "
         f"column{'s' * (comparison.n_columns != 1)}, which become "
         f"{comparison.n_features:,} number{'s' * (comparison.n_features != 1)} a row."
     )

@@ -90,8 +90,7 @@ class Candidate:
         """Return the estimator fitted, in a search or for the last time."""
         estimator = self._final(len(y)) if last else clone(self.estimator)
         seed_unseeded(estimator, np.random.RandomState(seed))
-        name = "booster__sample_domain" if isinstance(estimator, Pipeline) else "sample_domain"
-        return estimator.fit(X, y, **{name: domain})
+        return fit_with_domains(estimator, X, y, domain)
 
     def _final(self, n_rows: int) -> Any:
         behind = "booster__" if isinstance(self.estimator, Pipeline) else ""
@@ -114,6 +113,12 @@ def _shown(value: Any) -> str:
     if isinstance(value, float):
         return f"{value:.3g}"
     return " ".join(repr(value).split())
+
+
+def fit_with_domains(model: Any, X: Any, y: Any, domain: Any) -> Any:
+    """Fit a model that takes `sample_domain`, also one that stands behind a scaler."""
+    name = f"{model.steps[-1][0]}__sample_domain" if isinstance(model, Pipeline) else "sample_domain"
+    return model.fit(X, y, **{name: domain})
 
 
 def linear_learners(regression: bool, X: Any) -> list[Learner]:
