@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from abc import abstractmethod
 from copy import deepcopy
+from functools import partial
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
@@ -17,16 +18,28 @@ from sklearn.utils import check_random_state, column_or_1d
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
-from torch import nn
+from torch import Tensor, nn
 
 from gapmin._tasks import check_tasks, known_tasks, plain, refuse_unnamed
 from gapmin.deep import persistence
-from gapmin.deep._inputs import digest, is_dataset, labels_of, read_rows, row_shape, set_aside
-from gapmin.deep.batches import TaskRows
+from gapmin.deep._inputs import (
+    as_tensor,
+    digest,
+    is_dataset,
+    labels_of,
+    read_rows,
+    row_shape,
+    same_everywhere,
+    set_aside,
+)
+from gapmin.deep.batches import Indices, TaskRows
+from gapmin.deep.callbacks import Callback, Record
+from gapmin.deep.engine import Engine
 from gapmin.deep.heads import MultitaskNet, TaskHeads
+from gapmin.deep.launch import pick_device, place
 from gapmin.deep.nets import LeNet, build_extractor
 from gapmin.deep.objectives import Objective
-from gapmin.deep.trainer import Trainer, pick_device
+from gapmin.deep.trainer import Trainer
 
 
 class NetworkClassifier(ClassifierMixin, BaseEstimator):
@@ -53,6 +66,9 @@ class NetworkClassifier(ClassifierMixin, BaseEstimator):
         "checkpoint_dir": [str, os.PathLike, None],
         "checkpoint_every": [Interval(Integral, 1, None, closed="left"), None],
         "device": [str, torch.device],
+        "devices": [Interval(Integral, 1, None, closed="left"), StrOptions({"auto"})],
+        "strategy": [StrOptions({"auto", "ddp"})],
+        "accelerator": [StrOptions({"auto", "cpu", "gpu", "cuda", "mps"})],
         "channels_last": ["boolean"],
         "random_state": ["random_state"],
         "verbose": ["verbose"],
@@ -76,6 +92,9 @@ class NetworkClassifier(ClassifierMixin, BaseEstimator):
         checkpoint_dir: str | os.PathLike[str] | None = None,
         checkpoint_every: int | None = None,
         device: str | torch.device = "auto",
+        devices: int | str = 1,
+        strategy: str = "auto",
+        accelerator: str = "auto",
         channels_last: bool = True,
         random_state: Any = None,
         verbose: int = 0,
@@ -95,6 +114,9 @@ class NetworkClassifier(ClassifierMixin, BaseEstimator):
         self.checkpoint_dir = checkpoint_dir
         self.checkpoint_every = checkpoint_every
         self.device = device
+        self.devices = devices
+        self.strategy = strategy
+        self.accelerator = accelerator
         self.channels_last = channels_last
         self.random_state = random_state
         self.verbose = verbose
@@ -124,6 +146,9 @@ class NetworkClassifier(ClassifierMixin, BaseEstimator):
                 f"random_state is {self.random_state!r}: with checkpoint_dir give an integer, "
                 "or a resumed fit could not be the same as one that was never killed"
             )
+        where = place(self.devices, self.strategy, self.accelerator, self.device)
+        if where.n_processes > 1:
+            self._objective().check_over_processes()
         for name in ("objective_", "relation_", "history_", "callbacks_"):
             self.__dict__.pop(name, None)  # a fit that fails leaves no model, not half of two
         rows = read_rows(self, X, reset=True)
@@ -137,12 +162,32 @@ class NetworkClassifier(ClassifierMixin, BaseEstimator):
         if self.classes_.size < 2:
             raise ValueError(f"y has one class ({plain(self.classes_[0])!r}): a classifier needs rows of two or more")
         self.tasks_, task = np.unique(check_tasks(sample_task, len(labels)), return_inverse=True)
-        tasks = [np.flatnonzero(task == k) for k in range(self.tasks_.size)]
         seed = int(check_random_state(self.random_state).randint(2**31 - 1))
+        fingerprint = self._fingerprint(rows, codes, task) if self.checkpoint_dir else None
+        arrays = (rows.numpy() if isinstance(rows, Tensor) else rows, codes, task)
+        train = partial(self._train, seed=seed, fingerprint=fingerprint)
+        self.input_shape_ = row_shape(rows)
+        objective, self.history_, self.callbacks_ = where.run(train, arrays, self.checkpoint_dir)
+        self._keep(objective.cpu())
+        return self
+
+    def _train(
+        self,
+        engine: Engine,
+        X: Any,
+        codes: NDArray[Any],
+        task: NDArray[Any],
+        seed: int,
+        fingerprint: dict[str, Any] | None,
+    ) -> tuple[Objective, list[Record], list[Callback]]:
+        """Build and train the network: all of a fit that each of several processes does."""
+        rows = as_tensor(X) if isinstance(X, np.ndarray) else X
+        seed = same_everywhere(engine, codes, task, seed)
+        tasks = [np.flatnonzero(task == k) for k in range(self.tasks_.size)]
         # The networks draw from torch's global generator: the user's own stream goes on as if nothing had been.
         with torch.random.fork_rng():
             torch.manual_seed(seed)
-            objective = self._build(row_shape(rows))
+            objective = self._build(self.input_shape_)
             callbacks = deepcopy(list(self.callbacks or ()))
             trainer = Trainer(
                 objective,
@@ -153,17 +198,17 @@ class NetworkClassifier(ClassifierMixin, BaseEstimator):
                 lr_every=self.lr_every,
                 weight_decay=self.weight_decay,
                 sampling=self.sampling,
-                device=pick_device(self.device),
                 callbacks=callbacks,
                 checkpoint_dir=self.checkpoint_dir,
                 checkpoint_every=self.checkpoint_every,
-                fingerprint=self._fingerprint(rows, codes, task) if self.checkpoint_dir else None,
+                fingerprint=fingerprint,
                 task_names=self.tasks_.tolist(),
                 seed=seed,
                 verbose=self.verbose,
+                engine=engine,
             )
             y_codes = torch.from_numpy(codes.astype(np.int64))
-            parts: dict[str, list[Any]] = {}
+            parts: dict[str, list[Indices]] = {}
             for name, share in (("validation", self.validation), ("holdout", objective.holdout_share)):
                 if share:
                     tasks, parts[name] = set_aside(tasks, codes, share, seed, self.tasks_.tolist())
@@ -171,10 +216,7 @@ class NetworkClassifier(ClassifierMixin, BaseEstimator):
                 TaskRows(rows, y_codes, tasks, self.channels_last),
                 **{name: TaskRows(rows, y_codes, aside, self.channels_last) for name, aside in parts.items()},
             )
-        self.history_ = trainer.history
-        self.callbacks_ = callbacks
-        self._keep(objective.cpu())
-        return self
+        return objective, trainer.history, callbacks
 
     def _fingerprint(self, rows: Any, codes: NDArray[Any], task: NDArray[Any]) -> dict[str, Any]:
         """Return what tells a checkpoint of this fit from one of other data."""
@@ -200,7 +242,6 @@ class NetworkClassifier(ClassifierMixin, BaseEstimator):
         net = MultitaskNet(extractor, heads)
         if self.channels_last and len(shape) == 3:
             net.extractor.to(memory_format=torch.channels_last)  # type: ignore[call-overload]
-        self.input_shape_ = shape
         return self._objective().setup(net)
 
     @abstractmethod
@@ -234,7 +275,7 @@ class NetworkClassifier(ClassifierMixin, BaseEstimator):
     @torch.no_grad()
     def _run(self, rows: TaskRows, what: str) -> NDArray[np.float32]:
         """Return the own head's logits, or the features, of each row in the order given."""
-        device = pick_device(self.device)
+        device = pick_device(self.device, self.accelerator)
         objective = self.objective_.to(device).eval()
         batch_size = int(np.clip(2**24 // max(int(np.prod(self.input_shape_)), 1), 1, 1024))
         parts = [getattr(objective.net.own(batch), what).cpu() for batch in rows.in_order(batch_size, device)]

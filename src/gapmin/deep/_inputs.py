@@ -14,6 +14,7 @@ from sklearn.utils.validation import validate_data
 from torch import Tensor
 
 from gapmin.deep.batches import Indices
+from gapmin.deep.engine import Engine
 
 
 def is_dataset(X: Any) -> bool:
@@ -49,6 +50,11 @@ def read_rows(estimator: Any, X: Any, *, reset: bool) -> Any:
             f"X has shape {array.shape}: give rows (n, features) or images (n, channels, height, width); "
             "X[:, None] adds the channel of grey images"
         )
+    return as_tensor(array)
+
+
+def as_tensor(array: NDArray[Any]) -> Tensor:
+    """Return a tensor on the array's own memory."""
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message=".*not writable.*")  # nothing here writes into it
         return torch.from_numpy(array)
@@ -87,6 +93,21 @@ def digest(rows: Any, y: NDArray[Any], task: NDArray[Any]) -> str:
     if isinstance(rows, Tensor):
         seen.update(np.ascontiguousarray(rows.numpy()).data)
     return seen.hexdigest()[:16]
+
+
+def same_everywhere(engine: Engine, y: NDArray[Any], task: NDArray[Any], seed: int) -> int:
+    """Return the seed of process 0, having made sure that all processes were given the same rows."""
+    if engine.size == 1:
+        return seed
+    mine = digest(None, y, task)
+    firsts, seed = engine.in_first(lambda: (mine, seed))
+    others = int(engine.add_up(np.array([float(mine != firsts)]))[0])
+    if others:
+        raise ValueError(
+            f"{others} of {engine.size} processes have other rows than process 0: give every process all rows in "
+            "the same order; each takes its share of a batch"
+        )
+    return seed
 
 
 def set_aside(

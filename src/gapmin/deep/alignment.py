@@ -8,6 +8,7 @@ import torch
 from torch import Tensor, nn
 
 from gapmin.deep.losses import row_tasks
+from gapmin.deep.shares import total
 
 
 class Centroids(nn.Module):
@@ -45,8 +46,8 @@ class Centroids(nn.Module):
         cell = row_tasks(sizes, y.device) * C + y
         member = torch.zeros(K * C, len(y), dtype=features.dtype, device=y.device)
         member[cell, torch.arange(len(y), device=y.device)] = 1
-        batch_sums = (member @ features).view(K, C, d)
-        batch_counts = member.sum(1).view(K, C)
+        batch_sums = total((member @ features).view(K, C, d), sizes)
+        batch_counts = total(member.sum(1).view(K, C), sizes)
         kept = torch.where(batch_counts > 0, self.decay, 1.0)
         sums = kept.unsqueeze(-1) * self.sums + batch_sums
         counts = kept * self.counts + batch_counts

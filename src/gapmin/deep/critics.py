@@ -14,6 +14,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from gapmin.deep.heads import Batch
+from gapmin.deep.shares import all_rows, means, my_points, uniform, whole
 
 CRITIC_CONSTRAINTS: dict[str, list[Any]] = {
     "penalty": [Interval(Real, 0, None, closed="left")],
@@ -112,18 +113,23 @@ class PairCritics(nn.Module):
         parts = f.split(list(sizes))
         distances = z.new_zeros(self.n_tasks, self.n_tasks)
         total = z.new_zeros(())
-        for p, (j, k) in enumerate(self.pairs):
-            if not sizes[j] or not sizes[k]:
-                continue
+        present = self._present(sizes)
+        values, counts = [], []
+        for p, j, k in present:
             a, b = parts[j][:, p], parts[k][:, p]
-            if self.kind == "wasserstein":
-                distance = a.mean() - b.mean()
-            else:
-                cross_entropy = (F.softplus(-a).mean() + F.softplus(b).mean()) / 2
-                distance = 1 - cross_entropy / _LOG2
+            values += [a, b] if self.kind == "wasserstein" else [F.softplus(-a), F.softplus(b)]
+            counts += [whole(sizes)[j], whole(sizes)[k]]
+        found = means(values, counts, sizes)
+        for (_, j, k), of_j, of_k in zip(present, found[::2], found[1::2], strict=True):
+            distance = of_j - of_k if self.kind == "wasserstein" else 1 - (of_j + of_k) / 2 / _LOG2
             total = total - distance
             distances[j, k] = distances[k, j] = distance.detach().clamp_min(0)
         return distances, total, before
+
+    def _present(self, sizes: Sequence[int]) -> list[tuple[int, int, int]]:
+        """Return (p, j, k) for each pair of tasks that the batch has rows of both of."""
+        there = whole(sizes)
+        return [(p, j, k) for p, (j, k) in enumerate(self.pairs) if there[j] and there[k]]
 
     def play(
         self, extractor: nn.Module, z: Tensor, batch: Batch, scale: Tensor, penalty: float, penalty_on: str
@@ -166,17 +172,16 @@ class PairCritics(nn.Module):
         P, H = self.weight2.shape
         W = self.weight1.view(P, H, -1)
         gram = W @ W.transpose(1, 2)
-        parts = before.detach().split(list(sizes))
-        total = before.new_zeros(())
-        for p, (j, k) in enumerate(self.pairs):
-            if not sizes[j] or not sizes[k]:
-                continue
+        parts = all_rows(before, sizes).split(list(whole(sizes)))
+        values, counts = [], []
+        for p, j, k in self._present(sizes):
             first, second = (part[:, p] for part in _paired(parts[j], parts[k]))
-            t = torch.rand(len(first), 1, dtype=first.dtype, device=first.device)
-            a = self.weight2[p] * (t * first + (1 - t) * second > 0)
+            between = _between(first, second, sizes)
+            a = self.weight2[p] * (between > 0)
             slope = ((a @ gram[p]) * a).sum(1).clamp_min(1e-12).sqrt()
-            total = total + (slope - 1).square().mean()
-        return total
+            values.append((slope - 1).square())
+            counts.append(len(first))
+        return sum(means(values, counts, sizes), before.new_zeros(()))
 
     def penalty_through_net(self, extractor: nn.Module, x: Tensor, sizes: Sequence[int]) -> Tensor:
         """Return the same with the slope of f(Phi(x)) in x, between rows of two tasks as they came in.
@@ -186,21 +191,20 @@ class PairCritics(nn.Module):
         H = self.weight2.shape[1]
         fixed = {name: value.detach() for name, value in extractor.named_parameters()}
         fixed |= {name: value.detach().clone() for name, value in extractor.named_buffers()}
-        parts = x.detach().split(list(sizes))
-        total = x.new_zeros(())
+        parts = all_rows(x, sizes).split(list(whole(sizes)))
+        values, counts = [], []
         wanted = torch.is_grad_enabled()
         with torch.enable_grad():  # the slopes are gradients themselves, also where the loss is only looked at
-            for p, (j, k) in enumerate(self.pairs):
-                if not sizes[j] or not sizes[k]:
-                    continue
+            for p, j, k in self._present(sizes):
                 first, second = _paired(parts[j], parts[k])
-                t = torch.rand(len(first), *[1] * (x.ndim - 1), dtype=x.dtype, device=x.device)
-                between = (t * first + (1 - t) * second).requires_grad_()
+                between = _between(first, second, sizes).requires_grad_()
                 z = torch.func.functional_call(extractor, fixed, (between,))
                 rows = slice(p * H, (p + 1) * H)
                 f = F.relu(F.linear(z, self.weight1[rows], self.bias1[rows])) @ self.weight2[p]
                 (slopes,) = torch.autograd.grad(f.sum(), between, create_graph=True)
-                total = total + (slopes.flatten(1).square().sum(1).clamp_min(1e-12).sqrt() - 1).square().mean()
+                values.append((slopes.flatten(1).square().sum(1).clamp_min(1e-12).sqrt() - 1).square())
+                counts.append(len(first))
+            total = sum(means(values, counts, sizes), x.new_zeros(()))
         return total if wanted else total.detach()
 
 
@@ -211,3 +215,9 @@ def _paired(a: Tensor, b: Tensor) -> tuple[Tensor, Tensor]:
     """Return as many rows of each as the larger has, the rows of the smaller one over and over."""
     n = max(len(a), len(b))
     return a[torch.arange(n, device=a.device) % len(a)], b[torch.arange(n, device=b.device) % len(b)]
+
+
+def _between(first: Tensor, second: Tensor, sizes: Sequence[int]) -> Tensor:
+    """Return a point between each two rows; where processes share a batch, those that are this one's to work on."""
+    t = uniform((len(first), *[1] * (first.ndim - 1)), first, sizes)
+    return (t * first + (1 - t) * second)[my_points(sizes)]

@@ -61,6 +61,18 @@ class MultitaskClassifier(DiagnosedClassifier):
         Steps between checkpoints; by default one an epoch.
     device : str, default="auto"
         "cpu", "cuda", "mps"; "auto" takes CUDA or MPS where there is one.
+    devices : int or "auto", default=1
+        How many processes train together, each on a device of its own (``pip install "gapmin[distributed]"``); "auto":
+        as many as there are GPUs, or as torchrun started. Every process takes its share of each batch, and the model
+        is that of one process on the same batches: `batch_size` counts the rows of all. `fit` starts the processes
+        itself and waits for them, from scripts, notebooks and tests alike; your script is not run again and needs no
+        ``if __name__ == "__main__"``. Under torchrun (``strategy="ddp"`` or ``devices="auto"``) every process calls
+        `fit` with all rows and has the model in the end. `callbacks` run in process 0 alone.
+    strategy : "auto" or "ddp", default="auto"
+        How processes train together: "ddp", PyTorch's DistributedDataParallel, each with all weights. "auto" is that
+        where there is more than one. Batch normalisation is over the whole batch, dropout drawn by each for its rows.
+    accelerator : "auto", "cpu", "gpu", "cuda" or "mps", default="auto"
+        The kind of device; processors talk by gloo, CUDA by NCCL.
     channels_last : bool, default=True
         Keep images in the memory format that convolutions are fastest on.
     random_state : int, RandomState instance or None, default=None
@@ -120,6 +132,9 @@ class MultitaskClassifier(DiagnosedClassifier):
         checkpoint_dir: str | os.PathLike[str] | None = None,
         checkpoint_every: int | None = None,
         device: str | torch.device = "auto",
+        devices: int | str = 1,
+        strategy: str = "auto",
+        accelerator: str = "auto",
         channels_last: bool = True,
         random_state: Any = None,
         verbose: int = 0,
@@ -140,6 +155,9 @@ class MultitaskClassifier(DiagnosedClassifier):
             checkpoint_dir=checkpoint_dir,
             checkpoint_every=checkpoint_every,
             device=device,
+            devices=devices,
+            strategy=strategy,
+            accelerator=accelerator,
             channels_last=channels_last,
             random_state=random_state,
             verbose=verbose,
@@ -166,7 +184,8 @@ class GapMTNNClassifier(DiagnosedClassifier):
     centroid_space : "head" or "extractor", default="head"
         All as in `GapMTNN`.
     extractor, head_hidden, head_activation, epochs, batch_size, lr, lr_decay, lr_every, weight_decay, sampling, \
-validation, callbacks, checkpoint_dir, checkpoint_every, device, channels_last, random_state, verbose
+validation, callbacks, checkpoint_dir, checkpoint_every, device, devices, strategy, accelerator, channels_last, \
+random_state, verbose
         As in `MultitaskClassifier`.
 
     Attributes
@@ -216,6 +235,9 @@ validation, callbacks, checkpoint_dir, checkpoint_every, device, channels_last, 
         checkpoint_dir: str | os.PathLike[str] | None = None,
         checkpoint_every: int | None = None,
         device: str | torch.device = "auto",
+        devices: int | str = 1,
+        strategy: str = "auto",
+        accelerator: str = "auto",
         channels_last: bool = True,
         random_state: Any = None,
         verbose: int = 0,
@@ -236,6 +258,9 @@ validation, callbacks, checkpoint_dir, checkpoint_every, device, channels_last, 
             checkpoint_dir=checkpoint_dir,
             checkpoint_every=checkpoint_every,
             device=device,
+            devices=devices,
+            strategy=strategy,
+            accelerator=accelerator,
             channels_last=channels_last,
             random_state=random_state,
             verbose=verbose,

@@ -92,7 +92,7 @@ class TaskHeads(nn.Module):
     def own(self, z: Tensor, sizes: Sequence[int]) -> Own:
         """Run each task's rows through that task's own head."""
         act = ACTIVATIONS[self.activation]
-        present = [k for k, size in enumerate(sizes) if size]
+        present = [k for k, size in enumerate(sizes) if size] or [0]
         rows = z.split([sizes[k] for k in present])
         # Unbound once: the gradient of weight[k] would be a stack of zeros around one layer, for each of them.
         weight1, bias1, weight2, bias2 = (p.unbind() for p in (self.weight1, self.bias1, self.weight2, self.bias2))

@@ -18,7 +18,9 @@ from gapmin.deep.objectives import OBJECTIVES, Objective
 _FORMAT = 1
 _KEY = "gapmin"
 _YOURS = "module"
-_NOT_KEPT = ("callbacks", "checkpoint_dir", "checkpoint_every", "random_state", "verbose", "device")
+_OF_THE_FIT = ("callbacks", "checkpoint_dir", "checkpoint_every", "random_state", "verbose")
+_OF_THE_MACHINE = ("device", "devices", "strategy", "accelerator")
+_NOT_KEPT = _OF_THE_FIT + _OF_THE_MACHINE
 Model = TypeVar("Model")
 
 
@@ -100,8 +102,9 @@ def load(cls: type[Model], path: str | os.PathLike[str], extractor: nn.Module | 
     if said["n_features_in"] is not None:
         model.n_features_in_ = said["n_features_in"]
     model.history_ = said["history"]
+    model.input_shape_ = tuple(said["input_shape"])
     with torch.random.fork_rng():
-        objective = model._build(tuple(said["input_shape"]))
+        objective = model._build(model.input_shape_)
     shapes = {name: tuple(value.shape) for name, value in objective.state_dict().items()}
     found = {name: tuple(value.shape) for name, value in tensors.items()}
     if shapes != found:

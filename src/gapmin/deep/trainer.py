@@ -16,6 +16,7 @@ from gapmin._version import __version__
 from gapmin.deep.batches import TaskRows, epoch_plan
 from gapmin.deep.callbacks import Callback, Record
 from gapmin.deep.checkpoint import read_checkpoint, write_checkpoint
+from gapmin.deep.engine import Engine, Forward
 from gapmin.deep.objectives import Objective, Step
 
 CHECKPOINT = "checkpoint.pt"
@@ -50,6 +51,10 @@ class Trainer:
         Of the order of rows.
     verbose : int, default=0
         1 shows a progress bar.
+    engine : Engine, optional
+        What runs the steps, on its own device; by default plain PyTorch in this process. Where there are several
+        processes, each makes a trainer of the same arguments; callbacks run in process 0, which also writes the
+        checkpoints. These do not depend on the number of processes.
 
     Attributes
     ----------
@@ -77,6 +82,7 @@ class Trainer:
         task_names: Sequence[Any] | None = None,
         seed: int = 0,
         verbose: int = 0,
+        engine: Engine | None = None,
     ) -> None:
         self.objective = objective
         self.epochs = epochs
@@ -85,7 +91,8 @@ class Trainer:
         self.lr_decay = lr_decay
         self.lr_every = lr_every
         self.sampling = sampling
-        self.device = torch.device(device)
+        self.engine = engine or Engine(device)
+        self.device = self.engine.device
         self.callbacks = list(callbacks)
         for callback in self.callbacks:
             if not isinstance(callback, Callback):
@@ -93,7 +100,7 @@ class Trainer:
         self.path = None if checkpoint_dir is None else Path(checkpoint_dir) / CHECKPOINT
         self.checkpoint_every = checkpoint_every
         self.seed = seed
-        self.verbose = verbose
+        self.verbose = verbose if self.engine.rank == 0 else 0
         self.task_names = [str(name) for name in (task_names or range(objective.net.n_tasks))]
         self.fingerprint = {
             "version": __version__,
@@ -108,6 +115,7 @@ class Trainer:
         }
         self.history: list[Record] = []
         self.validates = False
+        self._forward: Forward = objective
         objective.to(self.device)
         fused = self.device.type in ("cpu", "cuda")
         self.optimizer = torch.optim.Adam(objective.parameters(), lr=lr, weight_decay=weight_decay, fused=fused)
@@ -125,19 +133,34 @@ class Trainer:
             For the objective to look at after each epoch.
         """
         self.validates = validation is not None
+        share = self.engine.rows
+        try:
+            with self.engine.training(self.objective, self.path) as self._forward:
+                self._run(share(rows), validation and share(validation), holdout and share(holdout))
+        finally:
+            self._forward = self.objective
+        self.objective.eval()
+        return self.history
+
+    def _run(self, rows: TaskRows, validation: TaskRows | None, holdout: TaskRows | None) -> None:
         at = self._resume()
-        for callback in self.callbacks:
-            callback.begin(self)
+        self.engine.in_first(self._begin)
         name = type(self.objective).__name__
         with counting(self.epochs, at.epoch, self.verbose, name) as advance:
             while at.epoch < self.epochs and not at.stopped:
                 record = self._epoch(at, rows, validation, holdout)
                 error = f", error {record['validation_error']:.1%}" if validation is not None else ""
                 advance(at.epoch, f"{name}: loss {record['loss']:.3f}{error}")
+        self.engine.in_first(self._end)
+        self.engine.align(self.objective)
+
+    def _begin(self) -> None:
+        for callback in self.callbacks:
+            callback.begin(self)
+
+    def _end(self) -> None:
         for callback in self.callbacks:
             callback.end(self)
-        self.objective.eval()
-        return self.history
 
     def _epoch(self, at: _Position, rows: TaskRows, validation: TaskRows | None, holdout: TaskRows | None) -> Record:
         for group in self.optimizer.param_groups:
@@ -145,6 +168,7 @@ class Trainer:
         plan = epoch_plan(rows.tasks, self.batch_size, self.seed, at.epoch, self.sampling)
         self.objective.train()
         while at.step < len(plan):
+            self.engine.begin_step(self.seed, at.epoch, at.step)
             step = self.step(rows.take(plan[at.step], self.device))
             at.add(step, [len(each) > 0 for each in plan[at.step]])
             if self.checkpoint_every and at.step % self.checkpoint_every == 0 and at.step < len(plan):
@@ -159,17 +183,21 @@ class Trainer:
         record = {"epoch": at.epoch + 1, "lr": self.optimizer.param_groups[0]["lr"], **means, **self._after(validation)}
         self.history.append(record)
         at.next_epoch()
+        self.history[-1], at.stopped = self.engine.in_first(lambda: self._show(record))
+        self.engine.align(self.objective)
+        self._checkpoint(at)
+        return self.history[-1]
+
+    def _show(self, record: Record) -> tuple[Record, bool]:
         # Every callback sees every epoch, also the last.
         wishes = [callback.epoch(self, record) for callback in self.callbacks]
-        at.stopped = any(wishes)
-        self._checkpoint(at)
-        return record
+        return record, any(wishes)
 
     def step(self, batch: Any) -> Step:
         """Take one step of the optimiser."""
         self.optimizer.zero_grad(set_to_none=True)
-        step: Step = self.objective(batch)
-        step.loss.backward()
+        step = self._forward(batch)
+        self.engine.backward(step.loss)
         self.optimizer.step()
         return step
 
@@ -187,27 +215,30 @@ class Trainer:
         if (relation := getattr(self.objective, "relation", None)) is not None:
             record["relation"] = relation.double().cpu().tolist()
         if validation is not None:
-            errors = task_errors(self.objective, validation, self.device)
+            errors = task_errors(self.objective, validation, self.device, self.engine)
             record["validation_error"] = float(np.mean(errors))
             record["validation_task_error"] = dict(zip(self.task_names, errors, strict=True))
         return record
 
     def _checkpoint(self, at: _Position) -> None:
-        if self.path is None:
-            return
-        state = {
+        if self.path is not None:
+            path = self.path
+            self.engine.in_first(lambda: write_checkpoint(path, self._state(at), self.fingerprint))
+
+    def _state(self, at: _Position) -> dict[str, Any]:
+        return {
             "objective": self.objective.state_dict(),
             "optimizer": self.optimizer.state_dict(),
             "position": at.state_dict(),
             "history": self.history,
             "callbacks": [[type(callback).__name__, callback.state_dict()] for callback in self.callbacks],
-            "rng": torch.get_rng_state(),
+            "rng": self.engine.rng_state(),
         }
-        write_checkpoint(self.path, state, self.fingerprint)
 
     def _resume(self) -> _Position:
         at = _Position(self.objective.net.n_tasks)
-        state = None if self.path is None else read_checkpoint(self.path, self.fingerprint)
+        path = self.path
+        state = None if path is None else self.engine.in_first(lambda: read_checkpoint(path, self.fingerprint))
         if state is None:
             self.history = []
             return at
@@ -227,7 +258,7 @@ class Trainer:
             if mine is not None:
                 kept.remove(mine)
                 callback.load_state_dict(mine[1])
-        torch.set_rng_state(state["rng"])
+        self.engine.set_rng_state(state["rng"])
         return at
 
 
@@ -271,23 +302,17 @@ class _Position:
 
 
 @torch.no_grad()
-def task_errors(objective: Objective, rows: TaskRows, device: torch.device | str = "cpu") -> list[float]:
+def task_errors(
+    objective: Objective, rows: TaskRows, device: torch.device | str = "cpu", engine: Engine | None = None
+) -> list[float]:
     """Return the share of wrong predictions on each task's rows, each by its own head."""
     objective.eval()
     wrong = np.zeros(len(rows.tasks))
     for batch in rows.in_order(1024, device):
         logits = objective.net.own(batch).logits
         wrong[int(np.argmax(batch.sizes))] += int((logits.argmax(1) != batch.y).sum())
+    wrong = wrong if engine is None else engine.add_up(wrong)
     return (wrong / np.maximum(rows.sizes, 1)).tolist()
 
 
-def pick_device(device: str | torch.device = "auto") -> torch.device:
-    """Return the device; "auto" is CUDA or MPS where there is one, else the processor."""
-    if device != "auto":
-        return torch.device(device)
-    if torch.cuda.is_available():
-        return torch.device("cuda")
-    return torch.device("mps" if torch.backends.mps.is_available() else "cpu")
-
-
-__all__ = ["CHECKPOINT", "Trainer", "pick_device", "task_errors"]
+__all__ = ["CHECKPOINT", "Trainer", "task_errors"]

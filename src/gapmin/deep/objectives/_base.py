@@ -12,6 +12,7 @@ from sklearn.utils._param_validation import validate_parameter_constraints
 from torch import Tensor, nn
 
 from gapmin.deep.heads import Batch, MultitaskNet
+from gapmin.deep.shares import whole
 
 
 class Step(NamedTuple):
@@ -42,6 +43,12 @@ class Objective(nn.Module, BaseEstimator):
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {}
 
+    over_processes: ClassVar[bool] = False
+    """Whether sums and means over rows are those of all processes (as the functions of `gapmin.deep.losses` take them).
+
+    Each class says so for itself: another `forward` may not.
+    """
+
     net: MultitaskNet
 
     def __init__(self) -> None:
@@ -55,6 +62,14 @@ class Objective(nn.Module, BaseEstimator):
         self.net = net
         self.prepare(net)
         return self
+
+    def check_over_processes(self) -> None:
+        """Refuse to run on several processes where the means would be those of each."""
+        if not vars(type(self)).get("over_processes"):
+            raise ValueError(
+                f"{type(self).__name__} is an objective of your own, whose means over rows may be those of one "
+                "process: set devices=1, or take them by gapmin.deep.losses and set over_processes = True in the class"
+            )
 
     def prepare(self, net: MultitaskNet) -> None:
         """Make what the method keeps beside the network: modules and buffers, of the network's sizes."""
@@ -83,7 +98,7 @@ class Objective(nn.Module, BaseEstimator):
 
 def row_counts(batch: Batch) -> Tensor:
     """Return how many rows of each task the batch has."""
-    return torch.tensor(batch.sizes, dtype=torch.get_default_dtype(), device=batch.y.device)
+    return torch.tensor(whole(batch.sizes), dtype=torch.get_default_dtype(), device=batch.y.device)
 
 
 def both_present(batch: Batch) -> Tensor:

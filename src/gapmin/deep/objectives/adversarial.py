@@ -13,6 +13,7 @@ from gapmin.deep.critics import CRITIC_CONSTRAINTS, PairCritics, TaskDiscriminat
 from gapmin.deep.heads import Batch, MultitaskNet
 from gapmin.deep.losses import own_losses, row_tasks, task_means
 from gapmin.deep.objectives._base import Objective, Step
+from gapmin.deep.shares import whole
 
 
 class AdvH(Objective):
@@ -26,6 +27,7 @@ class AdvH(Objective):
         The width of the discriminator.
     """
 
+    over_processes = True
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "adversary": [Interval(Real, 0, None, closed="left")],
         "critic_hidden": [Interval(Integral, 1, None, closed="left")],
@@ -47,7 +49,7 @@ class AdvH(Objective):
         task = row_tasks(batch.sizes, batch.y.device)
         # By task, so that a large task does not hide the others.
         confusion = task_means(F.cross_entropy(scores, task, reduction="none"), batch.sizes)
-        adversary = confusion.sum() / sum(size > 0 for size in batch.sizes)
+        adversary = confusion.sum() / sum(size > 0 for size in whole(batch.sizes))
         return Step(losses.sum() + adversary, losses.detach(), {"discriminator": adversary.detach()})
 
 
@@ -66,6 +68,7 @@ class AdvW(Objective):
         The width of the critics.
     """
 
+    over_processes = True
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "adversary": [Interval(Real, 0, None, closed="left")],
         **CRITIC_CONSTRAINTS,

@@ -37,6 +37,7 @@ class AMTNN(Objective):
         alpha; uniform to begin with.
     """
 
+    over_processes = True
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "distance": [Interval(Real, 0, None, closed="left")],
         "strength": [Interval(Real, 0, None, closed="left")],

@@ -65,6 +65,7 @@ class GapMTNN(Objective):
         gamma; row j is task j's.
     """
 
+    over_processes = True
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "lambda_semantic": [Interval(Real, 0, None, closed="left")],
         "lambda_marginal": [Interval(Real, 0, None, closed="left")],

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, ClassVar
 
 import numpy as np
@@ -13,6 +14,7 @@ from gapmin.deep.heads import Batch, MultitaskNet
 from gapmin.deep.losses import own_losses
 from gapmin.deep.objectives._base import Objective, Step
 from gapmin.deep.relations import min_norm_weights
+from gapmin.deep.shares import only, total, whole
 
 
 class MultiObjective(Objective):
@@ -33,6 +35,7 @@ class MultiObjective(Objective):
         Of the last batch.
     """
 
+    over_processes = True
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "normalise": [StrOptions({"none", "l2", "loss", "loss+"})],
     }
@@ -58,15 +61,15 @@ class MultiObjective(Objective):
                 continue
             gradients = torch.autograd.grad(loss, shared + heads, allow_unused=True, materialize_grads=True)
             jacobian.append(gradients[: len(shared)])
-            for total, gradient in zip(of_heads, gradients[len(shared) :], strict=True):
-                total += gradient
+            for added, gradient in zip(of_heads, gradients[len(shared) :], strict=True):
+                added += gradient
             losses.append(loss.detach())
         task_losses = torch.zeros(len(batch.sizes), device=batch.y.device, dtype=losses[0].dtype)
-        there = [k for k, size in enumerate(batch.sizes) if size]
+        there = [k for k, size in enumerate(whole(batch.sizes)) if size]
         task_losses[there] = torch.stack(losses)
         if not torch.is_grad_enabled():
             return Step(task_losses.sum(), task_losses)
-        weights = self._weights(jacobian, task_losses[there])
+        weights = self._weights(jacobian, task_losses[there], batch.sizes)
         self.task_weights.zero_()
         self.task_weights[there] = weights.to(self.task_weights)
         mixed = [
@@ -77,20 +80,19 @@ class MultiObjective(Objective):
 
     def _parts(self, batch: Batch) -> list[tuple[int, Batch]]:
         """Return each present task's rows as a batch of its own."""
-        K = len(batch.sizes)
         return [
-            (k, Batch(x, y, [len(y) if j == k else 0 for j in range(K)]))
+            (k, Batch(x, y, only(batch.sizes, k)))
             for k, (x, y) in enumerate(
                 zip(batch.x.split(list(batch.sizes)), batch.y.split(list(batch.sizes)), strict=True)
             )
-            if len(y)
+            if whole(batch.sizes)[k]
         ]
 
-    def _weights(self, jacobian: list[tuple[Tensor, ...]], losses: Tensor) -> Tensor:
+    def _weights(self, jacobian: list[tuple[Tensor, ...]], losses: Tensor, sizes: Sequence[int]) -> Tensor:
         """Return MGDA's weights of the present tasks."""
         K = len(jacobian)
         flat = [torch.cat([g.flatten() for g in row]) if row else losses.new_zeros(1) for row in jacobian]
-        J = torch.stack(flat)
+        J = total(torch.stack(flat), sizes)
         gram = (J @ J.T).double().cpu().numpy()
         if not np.isfinite(gram).all():
             return torch.full((K,), 1 / K, dtype=torch.float64)  # the loss is not finite either: the trainer says so

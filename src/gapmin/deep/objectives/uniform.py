@@ -17,6 +17,8 @@ class Uniform(Objective):
     MultitaskClassifier(objective=Uniform())
     """
 
+    over_processes = True
+
     def forward(self, batch: Batch) -> Step:
         """Return sum_k L_k(h_k)."""
         own = self.net.own(batch)

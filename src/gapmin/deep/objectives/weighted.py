@@ -34,6 +34,7 @@ class Weighted(Objective):
     relation : Tensor of shape (K, K)
     """
 
+    over_processes = True
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "own": [Interval(Real, 0, 1, closed="both")],
         "temperature": [Interval(Real, 0, None, closed="neither")],

@@ -1,0 +1,51 @@
+"""One of the processes that `gapmin.deep.launch` starts: ``python -m gapmin.deep._worker FOLDER``."""
+
+from __future__ import annotations
+
+import os
+import pickle
+import sys
+import threading
+import traceback
+from pathlib import Path
+
+import joblib
+
+from gapmin.deep.engine import FabricEngine, StoppedElsewhereError
+from gapmin.deep.launch import packed
+
+
+def main(folder: Path) -> int:
+    """Do the work of the folder; leave its result or its error there."""
+    threading.Thread(target=_end_with_parent, daemon=True).start()
+    work_and_device, arrays = joblib.load(folder / "work", mmap_mode="c")
+    rank = os.environ["RANK"]
+    try:
+        work, accelerator = pickle.loads(work_and_device)
+        engine = FabricEngine(accelerator)
+        result = work(engine, *arrays)
+        if engine.rank == 0:
+            (folder / "result").write_bytes(packed(result))
+    except StoppedElsewhereError:
+        return 1
+    except Exception as error:
+        where = f"In process {rank}:\n{traceback.format_exc()}"
+        error.__cause__ = error.__context__ = None  # told by the traceback, and not always to be pickled
+        try:
+            said = packed((error, where))
+        except Exception:
+            said = packed((RuntimeError(f"{type(error).__name__}: {error}"), where))
+        (folder / f"error-{rank}").write_bytes(said)
+        return 1
+    return 0
+
+
+def _end_with_parent() -> None:
+    """Wait for the end of standard input, which comes when the parent is gone."""
+    while os.read(0, 1):
+        pass
+    os._exit(1)
+
+
+if __name__ == "__main__":
+    sys.exit(main(Path(sys.argv[1])))
