@@ -11,7 +11,7 @@ import zipfile
 
 import numpy as np
 import pytest
-from sklearn.ensemble import HistGradientBoostingRegressor, RandomForestClassifier
+from sklearn.ensemble import GradientBoostingClassifier, HistGradientBoostingRegressor, RandomForestClassifier
 from sklearn.preprocessing import OneHotEncoder
 from sklearn.tree import DecisionTreeClassifier
 
@@ -408,6 +408,69 @@ def test_histogram_trees_that_would_crash_are_refused(rows, craft, objects, tmp_
     for name, schema in (("in fit", in_fit), ("narrow", narrow), ("categories", categories)):
         made[craft(path, tmp_path / f"{name}.skops", schema=schema)] = name
     check_all_refused(made)
+
+
+def test_stages_with_more_trees_than_columns_are_refused(rows, craft, objects, tmp_path):
+    """Compiled code adds the k-th tree of a stage to the k-th column of the first values, whether there or not."""
+    model = GradientBoostingClassifier(n_estimators=2, max_depth=2).fit(rows["X"], rows["classes"])
+    path = save_model(model, tmp_path / "stages.skops")
+
+    def attributes(tree, cls="GradientBoostingClassifier"):
+        return objects(tree, cls)[0]["content"]["content"]
+
+    def add(tree, cls, key, value):
+        found = objects(tree, cls)[0]["content"]
+        found["content"][key] = value
+        found["key_types"]["content"].append(node("TypeNode", "builtins.str"))
+
+    def one_more(tree):
+        for stage in attributes(tree)["estimators_"]["content"]:
+            stage["content"].append(stage["content"][0])
+        attributes(tree)["estimators_"]["shape"] = several(text(2), text(4))
+
+    def other_shape(tree):
+        attributes(tree)["estimators_"]["shape"] = several(text(1), text(6))
+
+    def flat(tree):
+        stages = attributes(tree)["estimators_"]
+        stages["content"] = [each for stage in stages["content"] for each in stage["content"]]
+        stages["shape"] = several(text(6))
+
+    def fewer_columns(tree):
+        found = attributes(tree, "DummyClassifier")
+        found["_strategy"], found["n_classes_"] = text("uniform"), text(1)
+
+    def fewer_classes(tree):
+        attributes(tree, "HalfMultinomialLoss")["n_classes"] = text(2)
+
+    def not_multiclass(tree):
+        add(tree, "HalfMultinomialLoss", "is_multiclass", text(False))
+
+    def other_loss(tree):
+        attributes(tree)["_loss"] |= {"__class__": "HalfBinomialLoss"}
+
+    def several_outputs(tree):
+        attributes(tree, "DummyClassifier")["n_outputs_"] = text(2)
+
+    def narrow(tree):
+        attributes(tree)["n_features_in_"] = text(2)
+
+    def narrow_tree(tree):
+        attributes(tree, "DecisionTreeRegressor")["n_features_in_"] = text(2)
+
+    def no_tree(tree):
+        attributes(tree)["estimators_"]["content"][1]["content"][2] = text(None)
+
+    def other_start(tree):
+        attributes(tree)["init_"] = copy.deepcopy(attributes(tree)["estimators_"]["content"][0]["content"][0])
+
+    changes = (
+        one_more, other_shape, flat, fewer_columns, fewer_classes, not_multiclass, other_loss, several_outputs, narrow,
+        narrow_tree, no_tree, other_start,
+    )  # fmt: skip
+    check_all_refused(
+        {craft(path, tmp_path / f"{change.__name__}.skops", schema=change): change.__name__ for change in changes}
+    )
 
 
 def encoder_files(rows, craft, objects, tmp_path):

@@ -154,12 +154,13 @@ def test_what_the_search_does_with_little_effort_is_done_well_in_the_end():
     rng = np.random.default_rng(0)
     X, domain = rng.uniform(-1, 1, size=(660, 3)), np.repeat([-1, 1], [60, 600])
     y = (X[:, 0] * X[:, 1] > 0).astype(int)  # no linear model knows
-    model = TransferClassifierCV(methods=["pooling"], **QUICK).fit(X, y, sample_domain=domain)
-    assert model.best_params_["learner"].n_estimators < 100
-    assert model.best_estimator_.estimator_.n_estimators == 200
-    learner = TransferClassifierCV(methods=["pooling"], **QUICK).fit(X, X.sum(axis=1) > 0, sample_domain=domain)
+    model = TransferClassifierCV(methods=["pooling"], blend=False, **QUICK).fit(X, y, sample_domain=domain)
+    tried, used = model.best_params_["learner"].n_estimators, model.best_estimator_.estimator_.n_estimators
+    assert (tried, used) in ((20, 200), (30, 150))  # a forest's trees, or the stages of gradient boosting
+    learner = TransferClassifierCV(methods=["pooling"], blend=False, **QUICK)
+    learner.fit(X, X.sum(axis=1) > 0, sample_domain=domain)
     assert learner.best_params_["learner"].tol > learner.best_estimator_.estimator_.tol == 1e-8
-    boosted = TransferRegressorCV(DecisionTreeRegressor(max_depth=2), methods=["gapBoost"], **QUICK)
+    boosted = TransferRegressorCV(DecisionTreeRegressor(max_depth=2), methods=["gapBoost"], blend=False, **QUICK)
     boosted.fit(X, X.sum(axis=1), sample_domain=domain)
     assert boosted.best_estimator_.n_estimators == 20
 

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from gapmin._errors import error_of
 from gapmin._parallel import deaf_children, one_thread, worker_options
 from gapmin.domains import TargetKFold
-from gapmin.selection._candidates import fit_with_domains
+from gapmin.selection._fitting import fit_with_domains
 from gapmin.selection._trials import Fold
 
 

@@ -78,6 +78,24 @@ def check_histogram_boosting(found: Attributes) -> None:
         _check_splits(nodes["feature_idx"], nodes["num_threshold"], nodes["missing_go_to_left"], split, n_features)
 
 
+def trees_of_a_stage(loss: str, its: Any, init: str, start: Any) -> int:
+    """Return how many trees a stage of gradient boosting has, or refuse: each adds to a column of the first values.
+
+    These have a column for each class if the loss is that of several classes, and one column if not; `start` is what
+    the model that gives the first values holds.
+    """
+    wrong = "gradient boosting starts from values that its trees have no room in"
+    _need(isinstance(its, dict) and isinstance(start, dict) and "is_multiclass" not in its, wrong)
+    _need(start.get("n_outputs_") == 1 and type(start.get("n_outputs_")) is int, wrong)
+    if loss != "sklearn._loss.loss.HalfMultinomialLoss":
+        _need(init in ("sklearn.dummy.DummyClassifier", "sklearn.dummy.DummyRegressor"), wrong)
+        return 1
+    prior: Any = start.get("class_prior_")
+    _need(init == "sklearn.dummy.DummyClassifier" and start.get("_strategy") == "prior", wrong)
+    _need(_is_array(prior, np.dtype(np.float64), 1) and prior.size == its.get("n_classes"), wrong)
+    return int(prior.size)
+
+
 def _check_shape(left: NDArray[Any], right: NDArray[Any], split: NDArray[np.bool_]) -> int:
     """Every node but the root is the child of exactly one that stands before it; return the depth."""
     _need(left.size >= 1, "a tree has no nodes")

@@ -20,6 +20,7 @@ from gapmin.saved._types import (
     HISTOGRAM_ESTIMATORS,
     KEYS,
     PREDICTOR,
+    STAGED_ESTIMATORS,
     TREE,
     TREE_ESTIMATORS,
 )
@@ -48,6 +49,7 @@ _MUST_BE_NONE: dict[str, dict[str, str]] = {
         "func": "use a transformer that holds no function",
         "inverse_func": "use a transformer that holds no function",
     },
+    **{each: {"init": "use init=None"} for each in STAGED_ESTIMATORS},
     **{each: {"_preprocessor": _ENCODE_BEFORE, "is_categorical_": _ENCODE_BEFORE} for each in HISTOGRAM_ESTIMATORS},
 }
 """Attributes that hold functions, or paths to pickles, and what to do about them."""
@@ -221,6 +223,8 @@ class Schema:
                 self.check(value)
         if name in HISTOGRAM_ESTIMATORS:
             _compiled.check_histogram_boosting(self._decode_attributes(attributes))
+        elif name in STAGED_ESTIMATORS and "estimators_" in attributes:
+            self._check_stages(attributes)
         elif name == "sklearn.preprocessing._encoders.OneHotEncoder":
             _compiled.check_one_hot(self._decode_attributes(attributes))
 
@@ -270,6 +274,29 @@ class Schema:
                 self._check_parts(tree["content"])
                 names = set(tree["content"]["content"])
                 _need(names == {"nodes", "raw_left_cat_bitsets", "binned_left_cat_bitsets"})
+
+    def _check_stages(self, owner: Node) -> None:
+        """Check that gradient boosting has in each stage as many trees as compiled code will find columns for."""
+        _need(all(key in owner for key in ("n_features_in_", "_loss", "init_")))
+        stages = owner["estimators_"]
+        self._expect(stages, "NdArrayNode", "numpy.ndarray")
+        _need(stages["type"] == "json")
+        n_features = self.decode(owner["n_features_in_"])
+        n_trees = _compiled.trees_of_a_stage(
+            self._name(owner["_loss"]),
+            self.decode(owner["_loss"]),
+            self._name(owner["init_"]),
+            self.decode(owner["init_"]),
+        )
+        _need(self.decode(stages["shape"]) == [len(stages["content"]), n_trees])
+        for stage in stages["content"]:
+            self._expect(stage, "ListNode", "builtins.list")
+            _need(len(stage["content"]) == n_trees)
+            for tree in stage["content"]:
+                self._expect(tree, "ObjectNode", "sklearn.tree._classes.DecisionTreeRegressor")
+                own = tree["content"]["content"]
+                _need(isinstance(own, dict) and {"tree_", "n_features_in_"} <= set(own))
+                _need(self.decode(own["n_features_in_"]) == n_features)
 
     def _check_array(self, node: Node, *, records: bool = False) -> None:
         """Check that an array is plain values, as many as the file has bytes for."""

@@ -43,15 +43,22 @@ GAPMIN_PARTS = (
     "gapmin.domains.TargetShuffleSplit",
     "gapmin.gap.PerformanceGap",
     "gapmin.linear._setting.Facts",
+    "gapmin.selection._blended.BlendedClassifier",
+    "gapmin.selection._blended.BlendedRegressor",
     "gapmin.selection._choice.TransferVerdict",
 )
-"""What fitted estimators of gapmin hold: results and splitters, plain values all."""
+"""What fitted estimators of gapmin hold: results and splitters, plain values all, and means of models."""
 
 TREE_ESTIMATORS = (
     "sklearn.tree._classes.DecisionTreeClassifier",
     "sklearn.tree._classes.DecisionTreeRegressor",
     "sklearn.tree._classes.ExtraTreeClassifier",
     "sklearn.tree._classes.ExtraTreeRegressor",
+)
+
+STAGED_ESTIMATORS = (
+    "sklearn.ensemble._gb.GradientBoostingClassifier",
+    "sklearn.ensemble._gb.GradientBoostingRegressor",
 )
 
 HISTOGRAM_ESTIMATORS = (
@@ -62,9 +69,12 @@ HISTOGRAM_ESTIMATORS = (
 SKLEARN_ESTIMATORS = (
     *TREE_ESTIMATORS,
     *HISTOGRAM_ESTIMATORS,
+    *STAGED_ESTIMATORS,
     "sklearn.compose._column_transformer.ColumnTransformer",
     "sklearn.decomposition._pca.PCA",
     "sklearn.decomposition._truncated_svd.TruncatedSVD",
+    "sklearn.dummy.DummyClassifier",
+    "sklearn.dummy.DummyRegressor",
     "sklearn.ensemble._forest.ExtraTreesClassifier",
     "sklearn.ensemble._forest.ExtraTreesRegressor",
     "sklearn.ensemble._forest.RandomForestClassifier",
@@ -104,7 +114,7 @@ SKLEARN_PARTS = (
     "sklearn._loss.loss.PinballLoss",
     "sklearn.ensemble._hist_gradient_boosting.binning._BinMapper",
 )
-"""What histogram gradient boosting holds."""
+"""What gradient boosting holds."""
 
 COMPILED_LOSSES = (
     "sklearn._loss._loss.CyAbsoluteError",

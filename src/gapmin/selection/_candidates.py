@@ -9,8 +9,13 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
-from sklearn.base import clone
-from sklearn.ensemble import ExtraTreesClassifier, ExtraTreesRegressor
+from sklearn.base import clone, is_regressor
+from sklearn.ensemble import (
+    ExtraTreesClassifier,
+    ExtraTreesRegressor,
+    GradientBoostingClassifier,
+    GradientBoostingRegressor,
+)
 from sklearn.linear_model import Ridge
 from sklearn.model_selection import ParameterGrid
 from sklearn.pipeline import Pipeline
@@ -20,6 +25,7 @@ from sklearn.tree import DecisionTreeRegressor
 from gapmin.boosting import GapBoostClassifier, GapBoostRegressor
 from gapmin.boosting._learners import seed_unseeded
 from gapmin.linear import WeightedLogisticRegression
+from gapmin.selection._fitting import fit_with_domains
 from gapmin.selection.pooling import WeightedPoolingClassifier, WeightedPoolingRegressor
 
 TARGET_ONLY, POOLING, GAP_WEIGHTING, GAPBOOST = METHODS = ("target only", "pooling", "gap weighting", "gapBoost")
@@ -32,8 +38,12 @@ _FEW_TREES, MANY_TREES = 20, 200
 _FEW_ROUNDS, _MANY_ROUNDS = 10, 20
 _COARSE, _FINE = 1e-5, 1e-8
 _MANY_ROWS = 100_000
-_OF_MANY_ROWS = {"bootstrap": True, "max_samples": _MANY_ROWS, "max_leaf_nodes": 5_000}
-"""A forest grown on more rows than that would take hours, and gigabytes: each tree then draws so many of them."""
+_FOREST_OF_MANY = {"bootstrap": True, "max_samples": _MANY_ROWS, "max_leaf_nodes": 5_000}
+"""Trees grown on more rows than that would take hours, and gigabytes: each then draws so many of them."""
+
+_ROWS_OF_A_STAGE = 5_000
+_FEATURES_OF_A_SPLIT = 16
+_MOST_BOOSTED_CLASSES = 4
 
 _MOST_SINGLE_SOURCES = 8
 
@@ -45,7 +55,7 @@ class Learner:
     Attributes
     ----------
     name : str
-        Of the kind: "linear", "forest" or the class of the user's own.
+        Of the kind: "linear", "forest", "boosting" or the class of the user's own.
     estimator : estimator
     final : mapping
         Parameters that the last fit has and the search does without: a forest's other trees, a finer solution.
@@ -82,29 +92,42 @@ class Candidate:
     estimator: Any
 
     @property
+    def is_regression(self) -> bool:
+        """Whether it is a regressor."""
+        return is_regressor(self.estimator)
+
+    @property
     def params(self) -> dict[str, Any]:
         """The settings and the learner in one."""
         return {"method": self.method, **self.settings, "learner": self.learner.estimator}
 
-    def fit(self, X: Any, y: NDArray[Any], domain: NDArray[np.int64], seed: int, *, last: bool = False) -> Any:
-        """Return the estimator fitted, in a search or for the last time."""
-        estimator = self._final(len(y)) if last else clone(self.estimator)
-        seed_unseeded(estimator, np.random.RandomState(seed))
-        return fit_with_domains(estimator, X, y, domain)
+    def fit(self, X: Any, y: NDArray[Any], domain: NDArray[np.int64], seed: int) -> Any:
+        """Return the estimator fitted, as a search needs it."""
+        return fit_with_domains(_seeded(clone(self.estimator), seed), X, y, domain)
 
-    def _final(self, n_rows: int) -> Any:
+    def final(self, n_rows: int, seed: int) -> Any:
+        """Return the estimator for the last fit, on so many rows."""
         behind = "booster__" if isinstance(self.estimator, Pipeline) else ""
         within = f"{behind}estimator__" if behind or not self.learner.is_scaled else "estimator__linear__"
         final = {f"{within}{name}": value for name, value in self.learner.final.items()}
         if self.method == GAPBOOST:
             final[f"{behind}n_estimators"] = _MANY_ROUNDS
-        if self.learner.name == "forest" and n_rows > _MANY_ROWS:
-            final |= {f"{within}{name}": value for name, value in _OF_MANY_ROWS.items()}
-        return clone(self.estimator).set_params(**final)
+        if n_rows > _MANY_ROWS:
+            of_many: dict[str, dict[str, Any]] = {
+                "forest": _FOREST_OF_MANY,
+                "boosting": {"subsample": _MANY_ROWS / n_rows},
+            }
+            final |= {f"{within}{name}": value for name, value in of_many.get(self.learner.name, {}).items()}
+        return _seeded(clone(self.estimator).set_params(**final), seed)
 
     def __str__(self) -> str:
         said = [f"{name}={_shown(value)}" for name, value in self.settings.items()]
         return f"{self.method}, {self.learner.name} ({', '.join([*said, _shown(self.learner.estimator)])})"
+
+
+def _seeded(estimator: Any, seed: int) -> Any:
+    seed_unseeded(estimator, np.random.RandomState(seed))
+    return estimator
 
 
 def _shown(value: Any) -> str:
@@ -113,12 +136,6 @@ def _shown(value: Any) -> str:
     if isinstance(value, float):
         return f"{value:.3g}"
     return " ".join(repr(value).split())
-
-
-def fit_with_domains(model: Any, X: Any, y: Any, domain: Any) -> Any:
-    """Fit a model that takes `sample_domain`, also one that stands behind a scaler."""
-    name = f"{model.steps[-1][0]}__sample_domain" if isinstance(model, Pipeline) else "sample_domain"
-    return model.fit(X, y, **{name: domain})
 
 
 def linear_learners(regression: bool, X: Any) -> list[Learner]:
@@ -144,9 +161,32 @@ def forest(regression: bool) -> Learner:
     return Learner("forest", ExtraTreesClassifier(_FEW_TREES, max_features=0.3), final)
 
 
-def default_learners(regression: bool, X: Any) -> list[Learner]:
+def gradient_boosting(regression: bool, X: Any) -> Learner:
+    """Return gradient boosting of shallow trees: few stages and large steps in the search, more and smaller in the end.
+
+    Not scikit-learn's histogram kind: with weights it sorts every column to find its bins, which takes longer than all
+    its trees.
+    """
+    n_rows, n_features = X.shape
+    kind: Any = GradientBoostingRegressor if regression else GradientBoostingClassifier
+    # Depth 4, and as in the forest no more features at a split than are needed.
+    booster = kind(
+        n_estimators=30,
+        learning_rate=0.2,
+        max_depth=4,
+        max_features=min(_FEATURES_OF_A_SPLIT, max(1, round(0.3 * n_features))),
+        subsample=min(1.0, _ROWS_OF_A_STAGE / n_rows),
+    )
+    return Learner("boosting", booster, {"n_estimators": 150, "learning_rate": 0.1})
+
+
+def default_learners(regression: bool, X: Any, n_classes: int) -> list[Learner]:
     """Return what is tried where the user names no learner."""
-    return [*linear_learners(regression, X), forest(regression)]
+    learners = [*linear_learners(regression, X), forest(regression)]
+    # A stage has a tree for each class, and a tree of sparse rows is slow.
+    if n_classes <= _MOST_BOOSTED_CLASSES and not sp.issparse(X):
+        learners.append(gradient_boosting(regression, X))
+    return learners
 
 
 def boosting_learners(regression: bool, learners: Sequence[Learner]) -> list[Learner]:
@@ -187,7 +227,8 @@ class Kit:
 
     def pooling(self, learner: Learner) -> list[Candidate]:
         """Return the learner on all rows, with each share of the weight on the target."""
-        return [self._pooling(POOLING, learner, {"target_share": share}) for share in SHARES]
+        shares = SHARES[1:] if learner.name == "boosting" else SHARES  # the slowest of ours: the two that did best
+        return [self._pooling(POOLING, learner, {"target_share": share}) for share in shares]
 
     def single_sources(self, like: Candidate) -> list[Candidate]:
         """Return a pooling with one source at a time, where there are several but not too many."""

@@ -22,7 +22,7 @@ class TransferVerdict:
     transfers : bool
         Whether the model that was chosen uses any source.
     method : str
-        "target only", "pooling", "gap weighting" or "gapBoost".
+        "target only", "pooling", "gap weighting" or "gapBoost"; of a blend the one that has most of the weight.
     chosen : str
         The model in one line.
     error, target_only_error : float
@@ -78,7 +78,7 @@ class TransferVerdict:
         return {name: getattr(self, name) for name in self.__dataclass_fields__} | {"sentence": str(self)}
 
 
-def beats(one: Trial, other: Trial, n_standard_errors: float) -> bool:
+def beats(one: Trial[Any], other: Trial[Any], n_standard_errors: float) -> bool:
     """Whether a trial's loss is lower than another's by more than so many standard errors of their difference.
 
     The standard error is that of the one-standard-error rule: the spread of the folds of all repeats, over the root of
@@ -91,13 +91,26 @@ def beats(one: Trial, other: Trial, n_standard_errors: float) -> bool:
 class Choice(NamedTuple):
     """What was chosen, the best without sources, and the best with them, None where there is none."""
 
-    chosen: Trial
-    alone: Trial
-    best: Trial | None
+    chosen: Trial[Any]
+    alone: Trial[Any]
+    best: Trial[Any] | None
 
 
-def choose(trials: Sequence[Trial], n_standard_errors: float = 1.0) -> Choice:
-    """Choose by the one-standard-error rule in favour of the simpler.
+def choose_blend(search: Search, trials: Sequence[Trial[Any]], n_standard_errors: float = 1.0) -> Choice:
+    """Choose between two blends: of those without sources, and of those with them.
+
+    The first, unless the second has a loss that is lower by more than one standard error of the paired difference.
+    """
+    alone = search.blend([each for each in trials if each.is_target_only])
+    others = [each for each in trials if not each.is_target_only]
+    if not others:
+        return Choice(alone, alone, None)
+    best = search.blend(others)
+    return Choice(best if beats(best, alone, n_standard_errors) else alone, alone, best)
+
+
+def choose_one(trials: Sequence[Trial[Any]], n_standard_errors: float = 1.0) -> Choice:
+    """Choose one by the one-standard-error rule in favour of the simpler.
 
     Without sources, unless the best with sources has a loss that is lower by more than one standard error of the paired
     difference. Then the simplest method that is within one standard error of that best; within a method the lowest
@@ -119,7 +132,7 @@ def choose(trials: Sequence[Trial], n_standard_errors: float = 1.0) -> Choice:
     return Choice(chosen if beats(chosen, alone, n_standard_errors) else best, alone, best)
 
 
-def evidence(search: Search, one: Trial, other: Trial) -> TTest:
+def evidence(search: Search, one: Trial[Any], other: Trial[Any]) -> TTest:
     """Test one trial against another over the folds of the repeats that both took part in."""
     n_target = search.data.target.size
     n_test = n_target / search.n_splits

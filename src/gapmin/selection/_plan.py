@@ -8,13 +8,13 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from gapmin.selection._candidates import GAP_WEIGHTING, GAPBOOST, POOLING, Kit, Learner, boosting_learners
+from gapmin.selection._candidates import GAP_WEIGHTING, GAPBOOST, POOLING, Candidate, Kit, Learner, boosting_learners
 from gapmin.selection._search import Search, Trial
 
 _WIDEST_FOR_GAPS = 1000
 
 
-def run(search: Search, kit: Kit, learners: Sequence[Learner], methods: Iterable[str]) -> list[Trial]:
+def run(search: Search, kit: Kit, learners: Sequence[Learner], methods: Iterable[str]) -> list[Trial[Candidate]]:
     """Try the cheap candidates, then others around the best of them; return who took part to the end.
 
     Target only takes part whatever the methods; without sources nothing else does.
@@ -38,7 +38,7 @@ def run(search: Search, kit: Kit, learners: Sequence[Learner], methods: Iterable
     return search.go_on()
 
 
-def _boost(search: Search, kit: Kit, learners: Sequence[Learner], trials: Sequence[Trial]) -> None:
+def _boost(search: Search, kit: Kit, learners: Sequence[Learner], trials: Sequence[Trial[Candidate]]) -> None:
     """Try gapBoost with the learner that did best without it, and around its best settings if these lead."""
 
     def without(learner: Learner) -> float:

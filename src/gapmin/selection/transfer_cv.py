@@ -9,7 +9,6 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, is_classifier, is_regressor
-from sklearn.pipeline import Pipeline
 from sklearn.utils import _safe_indexing, check_random_state
 from sklearn.utils._param_validation import Interval
 from sklearn.utils.metaestimators import available_if
@@ -18,10 +17,12 @@ from sklearn.utils.validation import validate_data
 from gapmin.boosting._meta import TransferMetaEstimator
 from gapmin.boosting._rows import Array, Rows
 from gapmin.linear import WeightedLogisticRegression
+from gapmin.selection._blend import Blend
 from gapmin.selection._candidates import METHODS, Kit, Learner, default_learners, own_learners
-from gapmin.selection._choice import Choice, TransferVerdict, choose, verdict
+from gapmin.selection._choice import Choice, TransferVerdict, choose_blend, choose_one, verdict
+from gapmin.selection._fitting import fit_with_domains, inner_model, predict_any
 from gapmin.selection._plan import run
-from gapmin.selection._search import Data, Search, predict
+from gapmin.selection._search import Data, Search
 
 __all__ = ["TransferClassifierCV", "TransferRegressorCV"]
 
@@ -38,6 +39,7 @@ class _TransferCV(TransferMetaEstimator):
         "n_splits": [Interval(Integral, 2, None, closed="left")],
         "n_repeats": [Interval(Integral, 1, None, closed="left"), None],
         "n_standard_errors": [Interval(Real, 0, None, closed="left")],
+        "blend": ["boolean"],
         "max_search_rows": [Interval(Integral, 1, None, closed="left"), None],
         "verbose": ["verbose"],
     }
@@ -47,6 +49,7 @@ class _TransferCV(TransferMetaEstimator):
     n_splits: int
     n_repeats: int | None
     n_standard_errors: float
+    blend: bool
     max_search_rows: int | None
     verbose: int
 
@@ -66,6 +69,7 @@ class _TransferCV(TransferMetaEstimator):
         n_splits: int = 5,
         n_repeats: int | None = None,
         n_standard_errors: float = 1.0,
+        blend: bool = True,
         max_search_rows: int | None = 20_000,
         n_jobs: int | None = None,
         random_state: Any = None,
@@ -77,6 +81,7 @@ class _TransferCV(TransferMetaEstimator):
         self.n_splits = n_splits
         self.n_repeats = n_repeats
         self.n_standard_errors = n_standard_errors
+        self.blend = blend
         self.max_search_rows = max_search_rows
         self.n_jobs = n_jobs
         self.random_state = random_state
@@ -106,10 +111,13 @@ class _TransferCV(TransferMetaEstimator):
         search = self._search(rows, regression, seed)
         methods = METHODS if self.methods is None else self.methods
         finalists = run(search, Kit(regression, search.data.sources), self._learners(regression, search.data), methods)
-        choice = choose(finalists, self.n_standard_errors)
-        chosen = choice.chosen
-        self.best_estimator_ = chosen.candidate.fit(rows.X, self._labels(rows), rows.domain, seed, last=True)
-        self.best_params_ = chosen.candidate.params
+        if self.blend:
+            choice = choose_blend(search, finalists, self.n_standard_errors)
+        else:
+            choice = choose_one(finalists, self.n_standard_errors)
+        self._say("the last fit")
+        model = choice.chosen.candidate.final(len(rows), seed)
+        self.best_estimator_ = fit_with_domains(model, rows.X, self._labels(rows), rows.domain)
         self._record(search, choice, rows)
         return self
 
@@ -126,7 +134,7 @@ class _TransferCV(TransferMetaEstimator):
                 f"{_FEWEST_ROWS}, better 10 or more"
             )
         n_splits = min(self.n_splits, n_target // 2)
-        n_repeats = self.n_repeats or (4 if n_target <= 30 else 3 if n_target <= 100 else 2)
+        n_repeats = self.n_repeats or (3 if n_target <= 30 else 2)
         return Search(self._sampled(data, seed), n_splits, n_repeats, self.n_jobs, seed, self._say)
 
     def _say(self, doing: str) -> None:
@@ -146,7 +154,7 @@ class _TransferCV(TransferMetaEstimator):
 
     def _learners(self, regression: bool, data: Data) -> list[Learner]:
         if self.estimator is None:
-            return default_learners(regression, data.X)
+            return default_learners(regression, data.X, 1 if data.classes is None else data.classes.size)
         return own_learners(self.estimator, self.param_grid)
 
     def _record(self, search: Search, choice: Choice, rows: Rows) -> None:
@@ -161,9 +169,11 @@ class _TransferCV(TransferMetaEstimator):
             "mean_error": np.array([search.data.shown_error(trial.errors) for trial in trials]),
             "n_repeats": np.array([trial.n_repeats for trial in trials]),
         }
-        self.best_index_ = next(k for k, trial in enumerate(trials) if trial is choice.chosen)
-        last = self.best_estimator_[-1] if isinstance(self.best_estimator_, Pipeline) else self.best_estimator_
-        self.sample_weight_ = last.sample_weight_
+        weights = [_weight_of(trial.candidate, choice.chosen.candidate) for trial in trials]
+        self.cv_results_["weight"] = np.array(weights)
+        self.best_index_ = int(np.argmax(weights))
+        self.best_params_ = trials[self.best_index_].candidate.params
+        self.sample_weight_ = inner_model(self.best_estimator_).sample_weight_
         numbers = np.unique(rows.domain)
         self.domain_weight_ = {int(k): float(self.sample_weight_[rows.domain == k].sum()) for k in numbers}
 
@@ -194,6 +204,13 @@ class _TransferCV(TransferMetaEstimator):
         return np.asarray(self.best_estimator_.predict(X))
 
 
+def _weight_of(candidate: Any, chosen: Any) -> float:
+    """Return the weight of a candidate in what was chosen."""
+    if isinstance(chosen, Blend):
+        return sum(weight for each, weight in zip(chosen.members, chosen.weights, strict=True) if each is candidate)
+    return float(candidate is chosen)
+
+
 def _gives_shares(model: _TransferCV) -> bool:
     return model.estimator is None or hasattr(model.estimator, "predict_proba") or not is_classifier(model.estimator)
 
@@ -203,12 +220,13 @@ class TransferClassifierCV(ClassifierMixin, _TransferCV):
 
     Target only, weighted pooling, source weights that minimise the performance gap, and gapBoost compete in a repeated
     cross-validation in which every source row trains and target rows alone are tested. The sources are used only if
-    that lowers the loss by more than one standard error, and then in the simplest way that is as good as the best.
+    that lowers the loss by more than one standard error. The best of each side are not chosen from but averaged, with
+    weights that make the held-out loss low: with few rows to tell them apart, the mean is safer than any one of them.
 
     Parameters
     ----------
     estimator : classifier or None, default=None
-        The base learner. None tries linear models of several strengths and a forest.
+        The base learner. None tries linear models of several strengths, a forest and gradient boosting.
     param_grid : dict or list of dict, default=None
         Settings of `estimator` to try, as in `GridSearchCV`.
     methods : list of str or None, default=None
@@ -217,9 +235,12 @@ class TransferClassifierCV(ClassifierMixin, _TransferCV):
         Folds of the target's rows.
     n_repeats : int or None, default=None
         How often the folds are dealt anew; None goes by the number of target rows. After each repeat all but the best
-        quarter of the candidates are left out.
+        quarter of the candidates, and no fewer than are blended, are left out.
     n_standard_errors : float, default=1
         By how many standard errors of the paired difference the sources must win to be used. 0 takes the lowest loss.
+    blend : bool, default=True
+        Average the best eight with sources, or the best three without. False takes one model: with sources the simplest
+        that is within a standard error of the best.
     max_search_rows : int or None, default=20000
         Source rows that the search uses, drawn at random; the last fit has all. None uses all in the search too.
     n_jobs : int or None, default=None
@@ -232,12 +253,14 @@ class TransferClassifierCV(ClassifierMixin, _TransferCV):
     transfer_verdict_ : TransferVerdict
         What was chosen, and on what evidence.
     best_estimator_ : estimator
-        Fitted on all rows.
+        The blend, or the one model, fitted on all rows.
     best_params_ : dict
+        Of the member with the most weight.
     best_index_ : int
         Its place in `cv_results_`.
     cv_results_ : dict of lists and arrays
-        For each candidate: "candidate", "method", "params", "mean_loss", "mean_error", "n_repeats".
+        For each candidate: "candidate", "method", "params", "mean_loss", "mean_error", "n_repeats" and "weight", its
+        share of the model chosen.
     sample_weight_ : ndarray of shape (n_rows,)
         The weight of each row in the end.
     domain_weight_ : dict of int to float
@@ -264,14 +287,14 @@ class TransferClassifierCV(ClassifierMixin, _TransferCV):
     def predict_proba(self, X: Any) -> Array:
         """Return the probability of each class, in the order of `classes_`."""
         X = self._checked(X)
-        return predict(self.best_estimator_, X, self.classes_)
+        return predict_any(self.best_estimator_, X, self.classes_)
 
 
 class TransferRegressorCV(RegressorMixin, _TransferCV):
     """The regressor to use when you do not want to choose: transfer where it helps, none where it does not.
 
     Parameters and attributes are those of `TransferClassifierCV`, but for `classes_`. With no `estimator`, ridge
-    regressions of several strengths on scaled features, forests, and gapBoostR with trees compete.
+    regressions of several strengths on scaled features, forests, gradient boosting, and gapBoostR with trees compete.
 
     Examples
     --------

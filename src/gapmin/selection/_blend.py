@@ -1,0 +1,87 @@
+"""Several ways of training together: their predictions averaged, with weights found on held-out rows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+
+from gapmin.boosting._rows import Array
+from gapmin.selection._blended import BlendedClassifier, BlendedRegressor
+from gapmin.selection._candidates import METHODS, Candidate
+
+_N_VOTES = 20
+
+
+def greedy_weights(predicted: Array, loss: Callable[[Array], float]) -> Array:
+    """Return the members' weights in a mean with a low loss: ensemble selection (Caruana and others, 2004).
+
+    There are twenty votes. One after the other goes to the member with which the mean of all votes so far has the
+    lowest loss; a member may have several.
+
+    Parameters
+    ----------
+    predicted : ndarray of shape (n_members, ...)
+    loss : callable
+        Of a mean of the members.
+
+    Examples
+    --------
+    >>> predicted = np.array([[1.0, 1.0], [0.0, 0.0], [3.0, 3.0]])
+    >>> greedy_weights(predicted, lambda mean: float(((mean - 0.5) ** 2).mean())).round(2).tolist()
+    [0.5, 0.5, 0.0]
+    """
+    votes, total = np.zeros(len(predicted)), np.zeros(predicted.shape[1:])
+    for n_votes in range(1, _N_VOTES + 1):
+        chosen = int(np.argmin([loss((total + each) / n_votes) for each in predicted]))
+        votes[chosen] += 1
+        total += predicted[chosen]
+    return votes / _N_VOTES
+
+
+@dataclass(frozen=True)
+class Blend:
+    """A weighted mean of candidates, that is asked what a candidate is asked.
+
+    Attributes
+    ----------
+    members : tuple of Candidate
+        The heaviest first.
+    weights : tuple of float
+        They sum to one.
+    """
+
+    members: tuple[Candidate, ...]
+    weights: tuple[float, ...]
+
+    @classmethod
+    def of(cls, members: Sequence[tuple[Candidate, float]]) -> Self:
+        """Return the blend of candidates with their weights."""
+        ordered = sorted(members, key=lambda member: -member[1])
+        return cls(tuple(candidate for candidate, _ in ordered), tuple(float(weight) for _, weight in ordered))
+
+    @property
+    def method(self) -> str:
+        """The method that has most of the weight."""
+
+        def weight(method: str) -> float:
+            return sum(w for each, w in zip(self.members, self.weights, strict=True) if each.method == method)
+
+        return max(METHODS, key=weight)
+
+    @property
+    def params(self) -> dict[str, Any]:
+        """The parameters of each member, with its weight."""
+        parts = zip(self.members, self.weights, strict=True)
+        return {"method": self.method, "blend": [{**each.params, "weight": weight} for each, weight in parts]}
+
+    def final(self, n_rows: int, seed: int) -> Any:
+        """Return the estimator for the last fit, on so many rows."""
+        kind: Any = BlendedRegressor if self.members[0].is_regression else BlendedClassifier
+        members = [each.final(n_rows, seed + k) for k, each in enumerate(self.members)]
+        return kind(members, weights=list(self.weights))
+
+    def __str__(self) -> str:
+        return " + ".join(f"{weight:.2f} {each}" for each, weight in zip(self.members, self.weights, strict=True))
