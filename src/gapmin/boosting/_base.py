@@ -88,18 +88,19 @@ class BaseBoosting(TrainsOnRows):
         """Turn moved weights into a distribution."""
         return normalise(log_weight)
 
+    def _learners(self, rows: Rows) -> Learners:
+        classes = self.classes_ if isinstance(self, ClassifierMixin) else None
+        return Learners(self._template(), classes, self.resample, self.n_jobs, check_random_state(self.random_state))
+
     def _check_settings(self, rows: Rows) -> None:
         """Raise where parameters and data do not go together."""
 
     def _fit(self, rows: Rows, used: NDArray[np.bool_]) -> None:
         self._check_settings(rows)
-        classes = self.classes_ if isinstance(self, ClassifierMixin) else None
-        learners = Learners(
-            self._template(), classes, self.resample, self.n_jobs, check_random_state(self.random_state)
-        )
+        learners = self._learners(rows)
         rounds: list[Round] = []
         masses = []
-        log_weight = self._initial(rows)
+        log_weight = rows.keep(self._initial(rows))
         for _ in progress(range(self.n_estimators), self.verbose, type(self).__name__):
             outcome = self._round(rows, learners, log_weight, rounds)
             if outcome.keep:
@@ -107,13 +108,12 @@ class BaseBoosting(TrainsOnRows):
                 masses.append(rows.mass(log_weight))
             if outcome.log_factor is None:
                 break
-            log_weight = self._next(log_weight + outcome.log_factor, rows)
+            log_weight = rows.keep(self._next(log_weight + outcome.log_factor, rows))
 
         self.estimators_ = [outcome.learner for outcome in rounds]
         self.estimator_weights_ = np.array([outcome.alpha for outcome in rounds])
         self.estimator_errors_ = np.array([outcome.error for outcome in rounds])
-        self.sample_weight_ = np.zeros(used.size)
-        self.sample_weight_[used] = np.exp(log_weight)
+        self.sample_weight_ = rows.as_given(np.exp(log_weight), used)
         self.domains_ = np.array([-1, *rows.source_numbers])
         self.mass_history_ = np.array([*masses, rows.mass(log_weight)])
         self._finish(rows, rounds)

@@ -7,10 +7,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from gapmin.boosting._rows import Rows
+from gapmin.boosting._rows import Rows, numbers
 from gapmin.gap import RiskBound
 from gapmin.linear import WeightedLogisticRegression
-from gapmin.linear._matrix import squared_norms
 
 if TYPE_CHECKING:
     from gapmin.boosting.gapboost import GapBoostClassifier
@@ -40,20 +39,21 @@ def measure_for_bound(booster: GapBoostClassifier, rows: Rows, largest: list[flo
     reason = why_not(booster)
     if reason is not None:
         return reason
-    X, codes, count = rows.target.X, rows.target.y, rows.target.count
+    target = rows.target
     alpha = booster.estimator_weights_ / booster.estimator_weights_.sum()
     coef = np.array([h.coef_[0] for h in booster.estimators_], dtype=np.float64)
     intercept = np.array([h.intercept_[0] for h in booster.estimators_], dtype=np.float64)
-    R = float(np.sqrt(squared_norms(X).max() + booster.estimators_[0].fit_intercept))
-    margin = (2 * codes - 1) * (np.asarray(X @ (alpha @ coef)) + alpha @ intercept)
-    loss = np.logaddexp(0, -margin)
+    score, largest_norm = target.project(alpha @ coef)
+    R = float(np.sqrt(largest_norm + booster.estimators_[0].fit_intercept))
+    margin = (2 * target.y - 1) * (score + alpha @ intercept)
+    (empirical,) = numbers(np.average(np.logaddexp(0, -margin), weights=target.of(rows.multiplicity)))
     norms = np.sqrt((coef**2).sum(axis=1) + intercept**2)
     return {
-        "empirical": float(np.average(loss, weights=rows.multiplicity[rows.target.index])),
+        "empirical": empirical,
         "R": R,
         "gamma_target": max(largest),
         "B_sample": float(alpha @ np.logaddexp(0, R * norms)),
-        "n_target": count,
+        "n_target": target.count,
     }
 
 

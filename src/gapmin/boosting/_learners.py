@@ -107,7 +107,7 @@ class Learners:
         self.resample = resample or weight_arguments(template, None) is None
         self.random_state = random_state
         self._threads = Parallel(n_jobs=n_jobs, require="sharedmem") if effective_n_jobs(n_jobs) > 1 else None
-        self._warm: dict[int, LogisticFits] = {}
+        self._warm: dict[str, LogisticFits] = {}
 
     def train(self, parts: list[Part], log_weight: Array) -> list[Any]:
         """Train a learner on each part, with the weights that `log_weight` gives to its rows."""
@@ -119,7 +119,7 @@ class Learners:
         return self._threads(delayed(self._train)(part, log_weight, seed) for part, seed in tasks)
 
     def _train(self, part: Part, log_weight: Array, seed: list[int]) -> Any:
-        log_part = log_weight[part.index]
+        log_part = part.of(log_weight)
         weight = np.exp(log_part - log_part.max())
         random_state = np.random.RandomState(seed)
         if self.classes is not None and np.ptp(part.y) == 0:
@@ -141,29 +141,32 @@ class Learners:
     def _train_warm(self, part: Part, weight: Array, random_state: np.random.RandomState) -> Any:
         """Our own learner goes on from its last fit to the same rows; a bootstrap is a weight of counts to it."""
         assert self.classes is not None
-        if id(part) not in self._warm:
+        if part.name not in self._warm:
             present, codes = np.unique(part.y, return_inverse=True)
-            self._warm[id(part)] = LogisticFits(self.template, part.X, codes, self.classes[present])
-        fits = self._warm[id(part)]
+            self._warm[part.name] = LogisticFits(self.template, part.X, codes, self.classes[present])
+        fits = self._warm[part.name]
         if self.resample:
             weight = np.bincount(bootstrap(weight, part.y, random_state), minlength=part.size).astype(float)
         return fits.fit_into(clone(self.template), weight)
 
     def predict(self, learner: Any, part: Part) -> NDArray[Any]:
         """Return class numbers, or for a regression values, of the rows of `part`."""
-        if isinstance(learner, WeightedLogisticRegression):
-            return self._predict_linear(learner, part)
-        predicted = np.asarray(learner.predict(part.X))
-        return predicted if self.classes is None else np.searchsorted(self.classes, predicted)
+        fits = self._warm.get(part.name)
+        if self.classes is not None and fits is not None and fits.made is learner:
+            return renumber(fits.predict_codes(), fits.classes, self.classes)
+        return predict_numbers(learner, part.X, self.classes)
 
-    def _predict_linear(self, learner: WeightedLogisticRegression, part: Part) -> NDArray[np.intp]:
-        assert self.classes is not None
-        fits = self._warm.get(id(part))
-        if fits is not None and fits.made is learner:
-            codes = fits.predict_codes()
-        else:
-            margin = np.asarray(part.X @ learner.coef_.T) + learner.intercept_
-            codes = (margin[:, 0] > 0).astype(np.intp) if margin.shape[1] == 1 else margin.argmax(axis=1)
-        if learner.classes_.size == self.classes.size:
-            return codes
-        return np.searchsorted(self.classes, learner.classes_)[codes]
+
+def predict_numbers(learner: Any, X: Any, classes: NDArray[Any] | None) -> NDArray[Any]:
+    """Return a learner's predictions as numbers of `classes`, or for a regression as they are."""
+    if isinstance(learner, WeightedLogisticRegression) and classes is not None:
+        margin = np.asarray(X @ learner.coef_.T) + learner.intercept_
+        codes = (margin[:, 0] > 0).astype(np.intp) if margin.shape[1] == 1 else margin.argmax(axis=1)
+        return renumber(codes, learner.classes_, classes)
+    predicted = np.asarray(learner.predict(X))
+    return predicted if classes is None else np.searchsorted(classes, predicted)
+
+
+def renumber(codes: NDArray[np.intp], own: NDArray[Any], classes: NDArray[Any]) -> NDArray[np.intp]:
+    """Turn numbers of a learner's own classes into numbers of all."""
+    return codes if own.size == classes.size else np.searchsorted(classes, own)[codes]

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from gapmin.boosting._rows import Array
+from gapmin.boosting._rows import Array, numbers
 
 ROUND_OFF = 1e-14
 """Differences below this share of the largest value are none: a weighted mean of equal labels is off by as much."""
@@ -27,7 +27,7 @@ def relative_errors(predicted: Array, y: Array, loss: str) -> Array:
     array([0.25, 1.  ])
     """
     error = np.abs(predicted - y)
-    largest = error.max()
-    if largest <= ROUND_OFF * np.abs(y).max():
+    largest, label = numbers(error.max(), np.abs(y).max())
+    if largest <= ROUND_OFF * label:
         return np.zeros_like(error)
     return LOSSES[loss](error / largest)

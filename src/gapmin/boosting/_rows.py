@@ -1,4 +1,9 @@
-"""The training rows, and the parts of them that learners are trained on."""
+"""The training rows, and the parts of them that learners are trained on.
+
+A round of boosting is written for vectors with an entry a row, and asks of them what NumPy can do, and three things
+more: to be cut to a part (`Part.of`), put together from parts (`Rows.assemble`), and summed up (`numbers`). So it runs
+wherever the rows live: `gapmin.dask` has rows of the same interface whose vectors are Dask arrays.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +15,24 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import _safe_indexing
 
+from gapmin.linear._matrix import squared_norms
+
 Array = NDArray[np.float64]
+
+
+def numbers(*values: Any) -> list[float]:
+    """Return reductions of vectors as numbers; those of vectors that live elsewhere are asked for all at once.
+
+    Examples
+    --------
+    >>> numbers(np.arange(3).sum(), np.ones(2).max())
+    [3.0, 1.0]
+    """
+    if any(hasattr(value, "__dask_graph__") for value in values):
+        import dask
+
+        values = dask.compute(*values)
+    return [float(value) for value in values]
 
 
 class Part:
@@ -19,8 +41,9 @@ class Part:
     Rows that stand together are a view, not a copy.
     """
 
-    def __init__(self, rows: Rows, index: NDArray[np.intp]) -> None:
+    def __init__(self, rows: Rows, name: str, index: NDArray[np.intp]) -> None:
         self._rows = rows
+        self.name = name
         together = index.size > 0 and index[-1] - index[0] + 1 == index.size
         self.index: Any = slice(int(index[0]), int(index[-1]) + 1) if together else index
         self.size = index.size
@@ -35,15 +58,23 @@ class Part:
         index = np.arange(self.index.start, self.index.stop) if isinstance(self.index, slice) else self.index
         return _safe_indexing(self._rows.X, index)
 
+    def of(self, vector: NDArray[Any]) -> NDArray[Any]:
+        """Return the entries of these rows."""
+        return vector[self.index]
+
     @cached_property
     def y(self) -> NDArray[Any]:
         """The rows' labels, or their class numbers."""
-        return self._rows.y[self.index]
+        return self.of(self._rows.y)
 
     @cached_property
     def count(self) -> float:
         """How many rows these are, those of weight 2 counted twice."""
-        return float(self._rows.multiplicity[self.index].sum())
+        return float(self.of(self._rows.multiplicity).sum())
+
+    def project(self, direction: Array) -> tuple[Array, float]:
+        """Return <direction, x> for every row, and the largest ||x||^2."""
+        return np.asarray(self.X @ direction), squared_norms(self.X).max()
 
 
 @dataclass
@@ -72,12 +103,12 @@ class Rows:
     @cached_property
     def both(self) -> Part:
         """Every row."""
-        return Part(self, np.arange(len(self)))
+        return Part(self, "both", np.arange(len(self)))
 
     @cached_property
     def target(self) -> Part:
         """The rows of the target."""
-        return Part(self, np.flatnonzero(self.domain < 0))
+        return Part(self, "target", np.flatnonzero(self.domain < 0))
 
     @cached_property
     def source_numbers(self) -> NDArray[np.int64]:
@@ -87,23 +118,43 @@ class Rows:
     @cached_property
     def sources(self) -> list[Part]:
         """The rows of each source."""
-        return [Part(self, np.flatnonzero(self.domain == k)) for k in self.source_numbers]
+        return [Part(self, f"source {k}", np.flatnonzero(self.domain == k)) for k in self.source_numbers]
 
     @cached_property
     def each_source_with_target(self) -> list[Part]:
         """For each source, its rows and the target's."""
-        return [Part(self, np.flatnonzero((self.domain == k) | (self.domain < 0))) for k in self.source_numbers]
+        return [
+            Part(self, f"target and source {k}", np.flatnonzero((self.domain == k) | (self.domain < 0)))
+            for k in self.source_numbers
+        ]
 
     def initial_log_weight(self, target_share: float | None = None) -> Array:
         """D_1: each row 1 / N, or with the target's rows sharing `target_share` of the mass."""
-        weight = self.multiplicity / self.multiplicity.sum()
+        weight = self.multiplicity / self.both.count
         if target_share is not None and self.sources:
             in_target = self.domain < 0
-            mass = float(weight[in_target].sum())
+            (mass,) = numbers(weight[in_target].sum())
             weight = weight * np.where(in_target, target_share / mass, (1 - target_share) / (1 - mass))
         return np.log(weight)
 
     def mass(self, log_weight: Array) -> Array:
         """Return the mass of the target and of each source."""
         weight = np.exp(log_weight)
-        return np.array([weight[part.index].sum() for part in [self.target, *self.sources]])
+        return np.array([part.of(weight).sum() for part in [self.target, *self.sources]])
+
+    def assemble(self, on_target: Any, on_sources: list[Any]) -> Array:
+        """Return a vector of all rows from what those of the target and of each source have: vectors or numbers."""
+        vector = np.empty(len(self))
+        for part, values in zip([self.target, *self.sources], [on_target, *on_sources], strict=True):
+            vector[part.index] = values
+        return vector
+
+    def keep(self, vector: Array) -> Array:
+        """Return a vector that will be asked for more than once. Here it is known already."""
+        return vector
+
+    def as_given(self, vector: Array, used: NDArray[np.bool_]) -> Array:
+        """Return `vector` in the order of the rows that the user gave, with zeros for those not used."""
+        whole = np.zeros(used.size)
+        whole[used] = vector
+        return whole

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from gapmin.boosting._rows import Array
+from gapmin.boosting._rows import Array, numbers
 
 
 def log_sum(log_weight: Array) -> float:
@@ -47,6 +47,8 @@ def water_fill(log_weight: Array, log_cap: Array) -> Array:
     >>> np.exp(water_fill(np.log([1.0, 1.0, 6.0]), np.log([0.5, 0.5, 0.5])))
     array([0.25, 0.25, 0.5 ])
     """
+    if hasattr(log_weight, "__dask_graph__"):
+        return fill_by_steps(log_weight, log_cap)
     log_weight = normalise(log_weight)
     # The row with the largest weight for its cap meets it first as the scale grows.
     order = np.argsort(log_cap - log_weight, kind="stable")
@@ -60,3 +62,24 @@ def water_fill(log_weight: Array, log_cap: Array) -> Array:
     if not below.any():
         return normalise(log_cap)
     return np.minimum(log_weight + log_scale[np.argmax(below)], log_cap)
+
+
+def fill_by_steps(log_weight: Array, log_cap: Array) -> Array:
+    """Do what `water_fill` does without sorting: raise the scale until no more rows meet their cap.
+
+    A few passes over the weights, wherever they live; sorting would need them all in one place.
+    """
+    log_weight = normalise(log_weight)
+    log_scale, met_before = 0.0, -1.0
+    while True:
+        meets = log_weight + log_scale > log_cap
+        free = np.where(meets, -np.inf, log_weight)
+        largest = free.max()
+        met, capped, mass, top = numbers(
+            meets.sum(), np.exp(log_cap)[meets].sum(), np.exp(free - largest).sum(), largest
+        )
+        if met <= met_before:
+            return np.minimum(log_weight + log_scale, log_cap)
+        if capped >= 1 or not np.isfinite(top):
+            return normalise(log_cap)
+        log_scale, met_before = float(np.log1p(-capped) - np.log(mass) - top), met

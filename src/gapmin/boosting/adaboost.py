@@ -11,7 +11,7 @@ from sklearn.utils._param_validation import StrOptions
 from gapmin.boosting._base import BaseBoosting, Round
 from gapmin.boosting._learners import Learners
 from gapmin.boosting._loss import LOSSES, relative_errors
-from gapmin.boosting._rows import Array, Rows
+from gapmin.boosting._rows import Array, Rows, numbers
 from gapmin.boosting._say import say_of
 from gapmin.boosting._vote import CombiningRegressorMixin, VotingClassifierMixin
 
@@ -81,7 +81,7 @@ class AdaBoostClassifier(_AdaBoost, VotingClassifierMixin):
     def _round(self, rows: Rows, learners: Learners, log_weight: Array, so_far: list[Round]) -> Round:
         (learner,) = learners.train([rows.both], log_weight)
         wrong = learners.predict(learner, rows.both) != rows.y
-        epsilon = float(np.exp(log_weight)[wrong].sum())
+        (epsilon,) = numbers(np.exp(log_weight)[wrong].sum())
         alpha = say_of(epsilon, self.classes_.size, (past.alpha for past in so_far))
         return Round(learner, alpha, epsilon, alpha * wrong if 0 < epsilon < 1 else None)
 
@@ -149,7 +149,7 @@ class AdaBoostRegressor(_AdaBoost, CombiningRegressorMixin):
     def _round(self, rows: Rows, learners: Learners, log_weight: Array, so_far: list[Round]) -> Round:
         (learner,) = learners.train([rows.both], log_weight)
         errors = relative_errors(learners.predict(learner, rows.both), rows.y, self.loss)
-        epsilon = float(np.exp(log_weight) @ errors)
+        (epsilon,) = numbers(np.exp(log_weight) @ errors)
         if epsilon >= 0.5:
             return Round.hopeless(learner, epsilon, so_far)
         alpha = say_of(epsilon, 2, (past.alpha for past in so_far))

@@ -13,7 +13,7 @@ from gapmin.boosting._base import BaseBoosting, Round
 from gapmin.boosting._bound import measure_for_bound, proposition_1
 from gapmin.boosting._learners import Learners
 from gapmin.boosting._loss import LOSSES, ROUND_OFF, relative_errors
-from gapmin.boosting._rows import Array, Rows
+from gapmin.boosting._rows import Array, Rows, numbers
 from gapmin.boosting._say import say_of
 from gapmin.boosting._vote import CombiningRegressorMixin, VotingClassifierMixin
 from gapmin.boosting._weights import clip, water_fill
@@ -79,17 +79,17 @@ class _GapBoost(BaseBoosting):
         """Lines 3 to 5: the base learner, the auxiliary learners, and by how much these disagree on each row."""
         if not rows.sources:
             (learner,) = learners.train([rows.both], log_weight)
-            return learner, np.zeros(len(rows))
+            return learner, rows.assemble(0.0, [])
         learner, h_target, *h_sources = learners.train([rows.both, rows.target, *rows.sources], log_weight)
 
-        disagree, on_target = np.empty(len(rows)), np.zeros(rows.target.size)
+        on_target: Any = 0.0
+        on_sources = []
         target_on_target = learners.predict(h_target, rows.target)
         for source, h_source in zip(rows.sources, h_sources, strict=True):
             on_source = self._difference(learners.predict(h_source, source), learners.predict(h_target, source))
-            disagree[source.index] = self._scale(on_source)
-            on_target += self._difference(learners.predict(h_source, rows.target), target_on_target)
-        disagree[rows.target.index] = self._scale(on_target / len(h_sources))
-        return learner, disagree
+            on_sources.append(self._scale(on_source))
+            on_target = on_target + self._difference(learners.predict(h_source, rows.target), target_on_target)
+        return learner, rows.assemble(self._scale(on_target / len(h_sources)), on_sources)
 
     @abstractmethod
     def _difference(self, h_source: Array, h_target: Array) -> Array:
@@ -113,10 +113,16 @@ class _GapBoost(BaseBoosting):
         rho = np.where(rows.domain > 0, self.rho_source * disagree, self.rho_target * on_target)
         return rho + alpha * error
 
-    def _record(self, rows: Rows, disagree: Array, weight: Array) -> GapRecord:
+    def _measure(self, rows: Rows, disagree: Array, weight: Array, error: Array) -> tuple[float, GapRecord]:
+        """Return epsilon (line 6), given what each row adds to it, and what is to be remembered of the round."""
         weighted, in_target = weight * disagree, rows.domain < 0
-        largest = (weight[in_target] / rows.multiplicity[in_target]).max()
-        return GapRecord(float(weighted[~in_target].sum()), float(weighted[in_target].sum()), float(largest))
+        epsilon, on_source, on_target, largest = numbers(
+            error,
+            weighted[~in_target].sum(),
+            weighted[in_target].sum(),
+            (weight[in_target] / rows.multiplicity[in_target]).max(),
+        )
+        return epsilon, GapRecord(on_source, on_target, largest)
 
     def _finish(self, rows: Rows, rounds: list[Round]) -> None:
         self.gap_history_ = np.array([outcome.record[:2] for outcome in rounds])
@@ -248,10 +254,10 @@ class GapBoostClassifier(_GapBoost, VotingClassifierMixin):
         weight = np.exp(log_weight)
         learner, disagree = self._train(rows, learners, log_weight)
         wrong = learners.predict(learner, rows.both) != rows.y
-        epsilon = float(weight[wrong].sum())
+        epsilon, record = self._measure(rows, disagree, weight, weight[wrong].sum())
         alpha, go_on = self._say(epsilon, self.classes_.size, so_far)
         log_factor = self._log_factor(rows, disagree, alpha, wrong) if go_on else None
-        return Round(learner, alpha, epsilon, log_factor, record=self._record(rows, disagree, weight))
+        return Round(learner, alpha, epsilon, log_factor, record=record)
 
     def _difference(self, h_source: Array, h_target: Array) -> Array:
         return (h_source != h_target).astype(np.float64)
@@ -383,8 +389,7 @@ class GapBoostRegressor(_GapBoost, CombiningRegressorMixin):
         weight = np.exp(log_weight)
         learner, kappa = self._train(rows, learners, log_weight)
         errors = relative_errors(learners.predict(learner, rows.both), rows.y, self.loss)
-        epsilon = float(weight @ errors)
-        record = self._record(rows, kappa, weight)
+        epsilon, record = self._measure(rows, kappa, weight, weight @ errors)
         if epsilon >= 0.5:
             return Round.hopeless(learner, epsilon, so_far, record)
         alpha, go_on = self._say(epsilon, 2, so_far)
@@ -393,11 +398,11 @@ class GapBoostRegressor(_GapBoost, CombiningRegressorMixin):
 
     def _difference(self, h_source: Array, h_target: Array) -> Array:
         difference = np.abs(h_source - h_target)
-        difference[difference <= ROUND_OFF * np.abs(h_target).max()] = 0
-        return difference
+        (largest,) = numbers(np.abs(h_target).max())
+        return np.where(difference <= ROUND_OFF * largest, 0.0, difference)
 
     def _scale(self, difference: Array) -> Array:
-        largest = difference.max()
+        (largest,) = numbers(difference.max())
         return difference / largest if largest > 0 else difference
 
     def _finish(self, rows: Rows, rounds: list[Round]) -> None:

@@ -15,7 +15,7 @@ from sklearn.utils._param_validation import StrOptions
 from gapmin.boosting._base import BaseBoosting, Round
 from gapmin.boosting._learners import Learners
 from gapmin.boosting._loss import LOSSES, relative_errors
-from gapmin.boosting._rows import Array, Rows
+from gapmin.boosting._rows import Array, Rows, numbers
 from gapmin.boosting._say import say_of
 from gapmin.boosting._vote import CombiningRegressorMixin, VotingClassifierMixin
 
@@ -36,10 +36,11 @@ class _TrAdaBoost(BaseBoosting):
         return -math.log1p(math.sqrt(2 * math.log(max(n_source, 1.0)) / self.n_estimators))
 
     def _error(self, rows: Rows, weight: Array, errors: Array) -> float:
-        if self.error_on == "all":
-            return float(weight @ errors)
-        on_target = rows.target.index
-        return float(weight[on_target] @ errors[on_target] / weight[on_target].sum())
+        if self.error_on == "target":
+            weight, errors = rows.target.of(weight), rows.target.of(errors)
+            weighted, mass = numbers(weight @ errors, weight.sum())
+            return weighted / mass
+        return numbers(weight @ errors)[0]
 
     def _log_factor(self, rows: Rows, alpha: float, errors: Array) -> Array:
         return np.where(rows.domain > 0, self._log_beta(rows), alpha) * errors

@@ -8,7 +8,7 @@ import numpy as np
 
 from gapmin.boosting._base import Round
 from gapmin.boosting._learners import Learners
-from gapmin.boosting._rows import Array, Rows
+from gapmin.boosting._rows import Array, Rows, numbers
 from gapmin.boosting._say import say_of
 from gapmin.boosting._vote import VotingClassifierMixin
 
@@ -73,25 +73,24 @@ class TransferBoostClassifier(VotingClassifierMixin):
         weight = np.exp(log_weight)
         # With one source h_k itself is the learner on that source and the target.
         helped = rows.each_source_with_target if len(rows.sources) > 1 else []
-        alone = [rows.target] if rows.sources else []
-        learner, *auxiliary = learners.train([rows.both, *alone, *helped], log_weight)
+        target = [rows.target] if rows.sources else []
+        learner, *auxiliary = learners.train([rows.both, *target, *helped], log_weight)
         wrong = learners.predict(learner, rows.both) != rows.y
-        epsilon = float(weight[wrong].sum())
-        alpha = say_of(epsilon, self.classes_.size, (past.alpha for past in so_far))
+        on_target = rows.target.of(weight)
 
-        def target_error(h: Any) -> float:
-            missed = learners.predict(h, rows.target) != rows.target.y
-            on_target = weight[rows.target.index]
-            return float(on_target[missed].sum() / on_target.sum())
+        def missed(h: Any) -> Array:
+            return on_target[learners.predict(h, rows.target) != rows.target.y].sum()
 
         h_target, *h_helped = auxiliary or [learner]
-        zeta = [target_error(h_target) - target_error(h) for h in h_helped or [learner] * len(rows.sources)]
+        helped_or_all = h_helped or [learner] * len(rows.sources)
+        epsilon, mass, alone, *with_source = numbers(
+            weight[wrong].sum(), on_target.sum(), missed(h_target), *map(missed, helped_or_all)
+        )
+        alpha = say_of(epsilon, self.classes_.size, (past.alpha for past in so_far))
+        zeta = [alone / mass - error / mass for error in with_source]
         if not 0 < epsilon < 1:
             return Round(learner, alpha, epsilon, None, record=zeta)
-        log_factor = alpha * wrong
-        for source, gain in zip(rows.sources, zeta, strict=True):
-            log_factor[source.index] += gain
-        return Round(learner, alpha, epsilon, log_factor, record=zeta)
+        return Round(learner, alpha, epsilon, alpha * wrong + rows.assemble(0.0, zeta), record=zeta)
 
     def _finish(self, rows: Rows, rounds: list[Round]) -> None:
         self.transfer_history_ = np.array([outcome.record for outcome in rounds])

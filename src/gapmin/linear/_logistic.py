@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
@@ -19,13 +20,16 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from gapmin._validation import check_sample_weight
 from gapmin.linear._losses import log_loss
-from gapmin.linear._solver import Array, CholeskyMetric, DiagonalMetric, Metric, minimise, weighted_gram
+from gapmin.linear._solver import Array, CholeskyMetric, DiagonalMetric, Metric, Solution, minimise, weighted_gram
 
 _FACTOR_LIMIT = 500
 """Above this many features a d x d factor costs more than it saves."""
 
 _COUPLED_LIMIT, _COUPLED_LIMIT_WHEN_SLOW = 150, 1500
 """Above this many parameters the classes of a multinomial fit get a factor each instead of one for all."""
+
+_COUPLED_ROWS = 1 << 14
+"""Rows of the coupled Hessian at a time: more than a sample has."""
 
 _SAMPLE_PER_FEATURE = 30
 """Rows of the Hessian's sample for each feature: enough for a metric within about 20 percent."""
@@ -108,9 +112,7 @@ class LogisticObjective:
         With `bound`, what it is nowhere above: p (1 - p) <= 1/4 for two classes, diag(p) - p p' <= 1/2 for more.
         """
         probability = self._curvature
-        own = self.weight[:, None] * probability * (1 - probability)
-        if bound:
-            own = np.repeat(self.weight[:, None] * (0.25 if self.binary else 0.5), self.n_outputs, axis=1)
+        own = self._own_curvature(bound)
         if self.X.shape[1] > _FACTOR_LIMIT:
             return DiagonalMetric(np.concatenate([self._diagonal(column) for column in own.T]))
         affordable = _COUPLED_LIMIT if attempt < 3 else _COUPLED_LIMIT_WHEN_SLOW
@@ -120,6 +122,28 @@ class LogisticObjective:
         rows, share = self._sample(own.sum(axis=1), per_feature=_SAMPLE_PER_FEATURE // 3)
         share = share / own[rows].sum(axis=1) * self.weight[rows]
         return CholeskyMetric([self._coupled(rows, share, probability[rows])], patience=4)
+
+    def _own_curvature(self, bound: bool) -> Array:
+        """Return the curvature of each row's loss in each output, of shape (n, n_outputs)."""
+        if bound:
+            return np.repeat(self.weight[:, None] * (0.25 if self.binary else 0.5), self.n_outputs, axis=1)
+        return self.weight[:, None] * self._curvature * (1 - self._curvature)
+
+    def curvature_sums(self, *, bound: bool = False) -> list[Array]:
+        """Return the curvature at the last point evaluated (see `metric`) from every row: sums that add up over chunks.
+
+        One matrix for all outputs, one for each, or one diagonal for each where there are many features.
+        """
+        own = self._own_curvature(bound)
+        if self.X.shape[1] > _FACTOR_LIMIT:
+            return [self._diagonal(column) for column in own.T]
+        if bound or self.binary or self.n_parameters > _COUPLED_LIMIT_WHEN_SLOW:
+            return [self._gram(slice(None), column) for column in own.T]
+        table: Array = np.zeros((self.n_parameters, self.n_parameters))
+        for start in range(0, max(self.X.shape[0], 1), _COUPLED_ROWS):
+            rows = slice(start, start + _COUPLED_ROWS)
+            table += self._coupled(rows, self.weight[rows], self._curvature[rows])
+        return [table]
 
     def _sample(self, curvature: Array, per_feature: int = _SAMPLE_PER_FEATURE) -> tuple[Any, Array]:
         """Pick rows and what each stands for: all of them, or where there are many, a few that tell as much.
@@ -156,7 +180,8 @@ class LogisticObjective:
         dense = np.ones((share.size, size), dtype=np.float32)
         dense[:, : X.shape[1]] = X.toarray() if sp.issparse(X) else X
         root = np.sqrt(share).astype(np.float32)[:, None]
-        by_class = (probability.astype(np.float32)[:, :, None] * (root * dense)[:, None, :]).reshape(share.size, -1)
+        by_class = probability.astype(np.float32)[:, :, None] * (root * dense)[:, None, :]
+        by_class = by_class.reshape(share.size, self.n_parameters)
         hessian = -(by_class.T @ by_class).reshape(self.n_outputs, size, self.n_outputs, size).astype(np.float64)
         for a in range(self.n_outputs):
             hessian[a, :, a] += by_class[:, a * size : (a + 1) * size].T @ (root * dense)
@@ -293,6 +318,81 @@ class WeightedLogisticRegression(LinearClassifierMixin, SparseCoefMixin, BaseEst
         return tags
 
 
+class SummedLogistic:
+    """The same objective from sums over chunks of rows, to which it adds the penalty: that of no rows.
+
+    A chunk is a `LogisticObjective` with lam=0. Each pass brings loss, gradient and the whole Hessian at one point, so
+    that every step is Newton's: where rows are read from far away, passes count more than products.
+
+    Parameters
+    ----------
+    n_features : int
+    n_classes : int
+    template : WeightedLogisticRegression
+    dtype : dtype
+        Of the rows.
+    bound : callable
+        Returns the sums of `LogisticObjective.curvature_sums(bound=True)`; seldom asked for.
+    """
+
+    def __init__(
+        self,
+        n_features: int,
+        n_classes: int,
+        template: WeightedLogisticRegression,
+        dtype: Any,
+        bound: Callable[[], list[Array]],
+    ) -> None:
+        nothing, none = np.empty((0, n_features), dtype=dtype), np.empty(0, dtype=np.intp)
+        self.penalty = LogisticObjective(nothing, none, n_classes, template.lam, template.fit_intercept)
+        self._bound = bound
+        self._sums: list[Array] = []
+
+    def receive(self, h: Array, loss: float, gradient: Array, curvature: list[Array]) -> tuple[float, Array]:
+        """Return value and gradient at `h` from the sums there."""
+        value, slope = self.penalty.evaluate(h)
+        self._sums = curvature
+        return value + loss, slope + gradient
+
+    def metric(self, attempt: int, *, bound: bool = False) -> Metric:
+        """Return the curvature at the last point received, or a bound on it at every point."""
+        sums = self._bound() if bound else self._sums
+        blocks: list[Array] = [a + b for a, b in zip(sums, self.penalty.curvature_sums(bound=bound), strict=True)]
+        if blocks[0].ndim == 1:
+            return DiagonalMetric(np.concatenate(blocks))
+        # The Hessian is made anew after every step; what only resembles it is mended for some.
+        whole = not bound and (self.penalty.binary or len(blocks) == 1)
+        return CholeskyMetric(blocks, patience=-attempt if whole else 12)
+
+
+def tolerance(template: WeightedLogisticRegression, objective: LogisticObjective) -> float:
+    """Return the tolerance on the gradient: not below what the rows' precision can resolve."""
+    return max(template.tol, 32 * float(np.finfo(objective.dtype).eps))
+
+
+def write_into(
+    learner: WeightedLogisticRegression, objective: LogisticObjective, solution: Solution, classes: NDArray[Any]
+) -> WeightedLogisticRegression:
+    """Make a fitted learner of a solution, and warn where it is none."""
+    tol = tolerance(learner, objective)
+    if not solution.converged and solution.gradient_norm > 100 * tol:
+        warnings.warn(
+            f"logistic regression stopped after {solution.n_iter} steps with a gradient of "
+            f"{solution.gradient_norm:.1e}, above {tol:.1e}: raise max_iter, or lam",
+            ConvergenceWarning,
+            stacklevel=4,
+        )
+    coef, intercept = objective.split(solution.h)
+    if not objective.binary and objective.fit_intercept:
+        intercept = intercept - intercept.mean()  # only differences count: take them around 0
+    learner.classes_ = classes
+    learner.coef_ = coef.astype(objective.dtype)
+    learner.intercept_ = intercept.astype(objective.dtype)
+    learner.n_iter_ = solution.n_iter
+    learner.n_features_in_ = coef.shape[1]
+    return learner
+
+
 class LogisticFits:
     """Fits of one model to one X and y under changing weights, each started where the last one ended.
 
@@ -325,31 +425,15 @@ class LogisticFits:
         """Minimise under `weight` and write the result into `learner`."""
         objective = self.objective
         objective.weight = (weight / weight.sum()).astype(objective.dtype, copy=False)
-        tol = max(self.template.tol, 32 * float(np.finfo(objective.dtype).eps))
         solution = minimise(
             objective,
             self.h if start is None else start.ravel().astype(np.float64),
             metric=self.metric,
-            tol=tol,
+            tol=tolerance(self.template, objective),
             max_iter=self.template.max_iter,
         )
-        if not solution.converged and solution.gradient_norm > 100 * tol:
-            warnings.warn(
-                f"logistic regression stopped after {solution.n_iter} steps with a gradient of "
-                f"{solution.gradient_norm:.1e}, above {tol:.1e}: raise max_iter, or lam",
-                ConvergenceWarning,
-                stacklevel=3,
-            )
         self.h, self.metric, self.made = solution.h, solution.metric, learner
-        coef, intercept = objective.split(solution.h)
-        if not objective.binary and objective.fit_intercept:
-            intercept = intercept - intercept.mean()  # only differences count: take them around 0
-        learner.classes_ = self.classes
-        learner.coef_ = coef.astype(objective.dtype)
-        learner.intercept_ = intercept.astype(objective.dtype)
-        learner.n_iter_ = solution.n_iter
-        learner.n_features_in_ = coef.shape[1]
-        return learner
+        return write_into(learner, objective, solution, self.classes)
 
     def predict_codes(self) -> NDArray[np.intp]:
         """Return the class index of each row under the last fit, without another pass over X."""

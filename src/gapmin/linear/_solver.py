@@ -8,6 +8,7 @@ large for a d x d factor the metric is diagonal and the method is plain L-BFGS.
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Generator
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -49,17 +50,21 @@ class Metric(Protocol):
         """Return the inverse of the metric times `gradient`."""
 
 
-class Objective(Protocol):
-    """What the solver needs to know of a problem; parameters are one flat vector."""
-
-    def evaluate(self, h: Array) -> tuple[float, Array]:
-        """Return value and gradient at `h`."""
+class Curved(Protocol):
+    """A problem that knows its curvature; parameters are one flat vector."""
 
     def metric(self, attempt: int, *, bound: bool = False) -> Metric:
         """Return the curvature at the last point evaluated, or a bound on it at every point.
 
         `attempt` counts the metrics made before in this fit: where many did not do, a better one is worth its price.
         """
+
+
+class Objective(Curved, Protocol):
+    """What the solver needs to know of a problem."""
+
+    def evaluate(self, h: Array) -> tuple[float, Array]:
+        """Return value and gradient at `h`."""
 
 
 class CholeskyMetric:
@@ -118,6 +123,10 @@ class Solution:
     metric: Metric | None
 
 
+Descent = Generator[Array, tuple[float, Array], Solution]
+"""Yields points, is sent value and gradient there, returns where it ended."""
+
+
 def minimise(
     objective: Objective,
     start: Array,
@@ -146,8 +155,30 @@ def minimise(
     Solution
         With the last metric, for the next fit.
     """
+    descent = descend(objective, start, metric=metric, tol=tol, max_iter=max_iter, memory=memory)
+    h = next(descent)
+    while True:
+        try:
+            h = descent.send(objective.evaluate(h))
+        except StopIteration as end:
+            return end.value
+
+
+def descend(
+    objective: Curved,
+    start: Array,
+    *,
+    metric: Metric | None = None,
+    tol: float = 1e-8,
+    max_iter: int = 1000,
+    memory: int = 10,
+) -> Descent:
+    """Minimise as `minimise` does, but yield each point where value and gradient are wanted, and be sent them.
+
+    So that several descents can share their passes over the rows.
+    """
     h = start
-    value, gradient = objective.evaluate(h)
+    value, gradient = yield h
     size = float(np.abs(gradient).max())
     pairs = deque[tuple[Array, Array, float]](maxlen=memory)
     n_iter = age = attempt = 0
@@ -162,7 +193,7 @@ def minimise(
             pairs.clear()
             direction = -metric.solve(gradient)
             slope = float(direction @ gradient)
-        step = _line_search(objective, h, value, gradient, direction, slope)
+        step = yield from _line_search(h, value, gradient, direction, slope)
         if step is None:
             if bounded:
                 break  # a bound on the curvature and no descent: this is what the arithmetic can give
@@ -201,15 +232,15 @@ def _apply_inverse(gradient: Array, pairs: deque[tuple[Array, Array, float]], me
 
 
 def _line_search(
-    objective: Objective, h: Array, value: float, gradient: Array, direction: Array, slope: float
-) -> tuple[Array, float, Array] | None:
+    h: Array, value: float, gradient: Array, direction: Array, slope: float
+) -> Generator[Array, tuple[float, Array], tuple[Array, float, Array] | None]:
     """Backtrack until the value falls enough, or until the slope tells that it does where values cannot."""
     length = 1.0
     noise = 8 * np.finfo(np.float64).eps * max(abs(value), 1.0)
     size = np.abs(gradient).max()
     for _ in range(20):
         h_new = h + length * direction
-        value_new, gradient_new = objective.evaluate(h_new)
+        value_new, gradient_new = yield h_new
         slope_new = float(direction @ gradient_new)
         if value_new <= value + 1e-4 * length * slope:
             return h_new, value_new, gradient_new

@@ -1,0 +1,127 @@
+"""Calling the learning algorithm on rows in chunks: our own learners, least squares, or one with a fit of Dask's."""
+
+from __future__ import annotations
+
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import logsumexp
+from sklearn.dummy import DummyClassifier
+from sklearn.linear_model import LinearRegression, Ridge
+
+from gapmin.boosting._learners import Learners, predict_numbers
+from gapmin.dask._chunks import matrix
+from gapmin.dask._draws import draw
+from gapmin.dask._foreign import ForeignOnDask, has_dask_fit
+from gapmin.dask._least_squares import LeastSquaresOnDask
+from gapmin.dask._logistic import LogisticsOnDask
+from gapmin.dask._rows import DaskPart, DaskRows, read
+from gapmin.linear import WeightedLogisticRegression
+
+
+class Fits(Protocol):
+    """A learning algorithm that trains on several parts at once."""
+
+    def fit(self, parts: list[DaskPart], log_weights: list[Any], log_masses: list[float]) -> list[Any]:
+        """Return a learner for each part, given the log-weights of all rows and the logarithm of their sum over it."""
+
+
+class DaskLearners(Learners):
+    """Train copies of one estimator on parts of the rows, and predict parts of the rows with them.
+
+    The learners of a call of `train` share their passes over X, and one pass more predicts all rows with all of them.
+    """
+
+    def __init__(
+        self,
+        template: Any,
+        classes: NDArray[Any] | None,
+        resample: bool,
+        random_state: np.random.RandomState,
+        rows: DaskRows,
+    ) -> None:
+        self.template = template
+        self.classes = classes
+        self.resample = resample
+        self.random_state = random_state
+        self.rows = rows
+        self._fits = self._algorithm()
+        self._trained: list[Any] = []
+        self._predicted: Any = None
+
+    def _algorithm(self) -> Fits:
+        if isinstance(self.template, WeightedLogisticRegression):
+            assert self.classes is not None
+            return LogisticsOnDask(self.template, self.rows, self.classes)
+        if isinstance(self.template, Ridge | LinearRegression) and self.classes is None:
+            return LeastSquaresOnDask(self.template, self.rows)
+        if has_dask_fit(self.template):
+            return ForeignOnDask(self.template, self.rows, self.classes, self.random_state)
+        ours = "Ridge or LinearRegression" if self.classes is None else "gapmin.linear.WeightedLogisticRegression"
+        raise ValueError(
+            f"{type(self.template).__name__} cannot be trained on rows in chunks: use {ours}, or an estimator for Dask "
+            "such as those of xgboost.dask"
+        )
+
+    def train(self, parts: list[Any], log_weight: Any) -> list[Any]:
+        """Train a learner on each part, with the weights that `log_weight` gives to its rows."""
+        seed = self.random_state.randint(np.iinfo(np.int32).max)
+        self._trained, self._predicted = self._fit(parts, log_weight, seed), None
+        return self._trained
+
+    def _fit(self, parts: list[DaskPart], log_weight: Any, seed: int) -> list[Any]:
+        log_mass = self.rows.log_mass(log_weight)
+        log_masses = [float(logsumexp(log_mass[part.columns])) for part in parts]
+        log_weights = [log_weight] * len(parts)
+        one_class = [self.classes is not None and part.classes.size == 1 for part in parts]
+        several = [k for k, alone in enumerate(one_class) if not alone]
+        if self.resample:
+            for k in several:
+                log_weights[k] = draw(self.rows, parts[k], log_weight, log_masses[k], np.random.RandomState([seed, k]))
+                log_masses[k] = float(np.log(parts[k].size))
+        fitted = iter(
+            self._fits.fit(
+                [parts[k] for k in several], [log_weights[k] for k in several], [log_masses[k] for k in several]
+            )
+        )
+        return [self._constant(part) if alone else next(fitted) for part, alone in zip(parts, one_class, strict=True)]
+
+    def _constant(self, part: DaskPart) -> DummyClassifier:
+        assert self.classes is not None
+        return DummyClassifier(strategy="most_frequent").fit(
+            np.zeros((1, self.rows.n_features)), self.classes[part.classes]
+        )
+
+    def predict(self, learner: Any, part: Any) -> Any:
+        """Return class numbers, or for a regression values, of the rows of `part`."""
+        if self._predicted is None:
+            self._predicted = self._predict_all()
+        place = next(k for k, each in enumerate(self._trained) if each is learner)
+        return part.of(self._predicted[:, place])
+
+    def _predict_all(self) -> Any:
+        """Return a column for each learner of the last round: one pass over X."""
+        rows = self.rows
+        dtype = np.dtype(np.float64) if self.classes is None else rows.y.dtype
+        return matrix(
+            _predictions,
+            rows.sizes,
+            len(self._trained),
+            dtype,
+            rows.X,
+            rows.used,
+            learners=self._trained,
+            classes=self.classes,
+            read_as=rows.dtype,
+            dtype_=dtype,
+        ).persist()
+
+
+def _predictions(
+    X: Any, used: Any, learners: list[Any], classes: NDArray[Any] | None, read_as: Any, dtype_: Any
+) -> NDArray[Any]:
+    X = read(X, used, read_as)
+    if X.shape[0] == 0:
+        return np.empty((0, len(learners)), dtype=dtype_)
+    return np.column_stack([predict_numbers(learner, X, classes) for learner in learners]).astype(dtype_)

@@ -1,0 +1,142 @@
+"""Least squares and ridge regression from one pass: weighted sums of x x' and x y for each domain."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import scipy.linalg
+from numpy.typing import NDArray
+from sklearn.base import clone
+from sklearn.linear_model import Ridge
+
+from gapmin.boosting._rows import Array
+from gapmin.dask._chunks import gather, total
+from gapmin.dask._rows import DaskPart, DaskRows, read
+from gapmin.linear._matrix import dense
+from gapmin.linear._solver import weighted_gram
+
+
+class LeastSquaresOnDask:
+    """Fits of `Ridge` or `LinearRegression` to parts of the rows."""
+
+    def __init__(self, template: Any, rows: DaskRows) -> None:
+        if template.positive:
+            raise ValueError(f"{type(template).__name__}(positive=True) has no closed form: use positive=False on Dask")
+        self.template = template
+        self.rows = rows
+        self._shift: Array | None = None
+
+    def fit(self, parts: list[DaskPart], log_weights: list[Any], log_masses: list[float]) -> list[Any]:
+        """Return a learner for each part, given the log-weights of all rows and the logarithm of their sum over it."""
+        names = {each.name for each in log_weights}
+        if len(names) == 1:  # parts are made of domains, and so are their sums
+            return self._fit_each(parts, log_weights[0], log_masses)
+        return [
+            self._fit_each([part], log_weight, [log_mass])[0]
+            for part, log_weight, log_mass in zip(parts, log_weights, log_masses, strict=True)
+        ]
+
+    def _fit_each(self, parts: list[DaskPart], log_weight: Any, log_masses: list[float]) -> list[Any]:
+        rows = self.rows
+        largest = max(log_masses)
+        sums = total(
+            _moments,
+            rows.X,
+            rows.used,
+            rows.y,
+            rows.domain,
+            log_weight,
+            domains=rows.domains,
+            shift=self._origin(),
+            log_scale=largest,
+            dtype_=rows.dtype,
+        )
+        return [
+            self._solve(part, sum(sums[k] for k in part.columns), log_mass - largest)
+            for part, log_mass in zip(parts, log_masses, strict=True)
+        ]
+
+    def _origin(self) -> Array:
+        """Return a point among the rows: sums around it do not cancel when they are centred."""
+        if self._shift is None:
+            rows: Any = self.rows
+            first = int(np.argmax(np.array(rows.sizes) > 0))
+            X, used, y = (None if each is None else each.blocks[first] for each in (rows.X, rows.used, rows.y))
+            (self._shift,) = gather(_column_means, X, used, y, dtype_=rows.dtype)
+        return self._shift
+
+    def _solve(self, part: DaskPart, moments: Array, log_mass: float) -> Any:
+        """Minimise sum_i w_i (y_i - <h, x_i> - b)^2 + alpha ||h||^2 with weights that sum to the number of rows."""
+        learner = clone(self.template)
+        d = self.rows.n_features
+        moments = moments * (part.count / np.exp(log_mass))
+        origin = self._origin()
+        mean = np.zeros(d + 1)
+        if learner.fit_intercept:
+            mean = moments[-1, :-1] / moments[-1, -1]
+            moments = moments[:-1, :-1] - np.outer(mean, mean) * moments[-1, -1]
+            mean = mean + origin
+        else:
+            moments = _shift_back(moments, origin)
+        gram, cross = moments[:d, :d], moments[:d, d]
+        if isinstance(learner, Ridge) and learner.alpha > 0:
+            coef = scipy.linalg.solve(gram + learner.alpha * np.eye(d), cross, assume_a="pos")
+        else:
+            # Of columns of unit length only what depends on others is cut off, not what is measured in kilometres.
+            length = np.sqrt(np.where(gram.diagonal() > 0, gram.diagonal(), 1.0))
+            coef = scipy.linalg.lstsq(gram / np.outer(length, length), cross / length, cond=1e-13)[0] / length
+        learner.coef_ = coef.astype(self.rows.dtype)
+        learner.intercept_ = float(mean[d] - mean[:d] @ coef) if learner.fit_intercept else 0.0
+        learner.n_features_in_ = d
+        return learner
+
+
+def _shift_back(moments: Array, origin: Array) -> Array:
+    """Return sums around 0 from sums around `origin`."""
+    total_weight, first = moments[-1, -1], moments[-1, :-1]
+    crossed = np.outer(first, origin)
+    return moments[:-1, :-1] + crossed + crossed.T + total_weight * np.outer(origin, origin)
+
+
+def _column_means(X: Any, used: Any, y: Array, dtype_: Any) -> Array:
+    X = read(X, used, dtype_)
+    return np.append(np.asarray(X.mean(axis=0), dtype=np.float64).ravel(), y.mean())
+
+
+def _moments(
+    X: Any,
+    used: Any,
+    y: Array,
+    domain: NDArray[Any],
+    log_weight: Array,
+    domains: list[int],
+    shift: Array,
+    log_scale: float,
+    dtype_: Any,
+) -> list[Any]:
+    """Return for each domain the sum of w z z' with z = (x, y) - shift and a 1 behind it."""
+    X = read(X, used, dtype_)
+    weight = np.exp(log_weight - log_scale)
+    results: list[Any] = []
+    for number in domains:
+        chosen = np.flatnonzero(domain == number)
+        if chosen.size == 0:
+            results.append(None)
+            continue
+        results.append(_sum_of_squares(X[chosen], y[chosen], weight[chosen], shift))
+    return results
+
+
+def _sum_of_squares(X: Any, y: Array, weight: Array, shift: Array, block: int = 4096) -> Array:
+    size = X.shape[1] + 2
+    result = np.zeros((size, size))
+    for start in range(0, y.size, block):
+        rows = slice(start, start + block)
+        z = np.empty((y[rows].size, size))
+        z[:, :-2] = dense(X[rows])
+        z[:, -2] = y[rows]
+        z[:, :-1] -= shift
+        z[:, -1] = 1.0
+        result += weighted_gram(z, weight[rows])
+    return result

@@ -1,0 +1,211 @@
+"""Training rows on a cluster: `gapmin.boosting`'s rows, with Dask arrays where those have NumPy's."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import dask.array as da
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+from scipy.special import logsumexp
+
+from gapmin.boosting._rows import Array, Part, Rows
+from gapmin.dask._chunks import gather, matrix, vector
+from gapmin.linear._matrix import squared_norms
+
+
+class DaskPart(Part):
+    """The rows of some domains; all rows where `members` is None."""
+
+    def __init__(self, rows: DaskRows, name: str, members: tuple[int, ...] | None) -> None:
+        self._rows: DaskRows = rows
+        self.name = name
+        self.members = members
+        columns = [k for k, number in enumerate(rows.domains) if members is None or number in members]
+        self.sizes: tuple[int, ...] = tuple(rows.counts[:, columns].sum(axis=1).tolist())
+        self.size = sum(self.sizes)
+        self.columns = columns
+
+    def of(self, vector_: Any) -> Any:
+        """Return the entries of these rows."""
+        if self.members is None:
+            return vector_
+        return vector(_pick, self.sizes, vector_.dtype, vector_, self._rows.domain, members=self.members)
+
+    @cached_property
+    def X(self) -> Any:
+        """The rows' features, in chunks of at least one row."""
+        rows = self._rows
+        X = matrix(
+            _pick_rows, self.sizes, rows.n_features, rows.dtype, rows.X, rows.used, rows.domain, members=self.members
+        )
+        return self.without_empty_chunks(X)
+
+    def without_empty_chunks(self, array: Any) -> Any:
+        """Return an array of these rows with the chunks left out that have none."""
+        if all(self.sizes):
+            return array
+        return da.concatenate([array.blocks[k] for k, size in enumerate(self.sizes) if size])
+
+    @cached_property
+    def count(self) -> float:
+        """How many rows these are, those of weight 2 counted twice."""
+        return float(self._rows.multiplicities[self.columns].sum())
+
+    @cached_property
+    def classes(self) -> NDArray[np.intp]:
+        """The numbers of the classes that these rows have."""
+        return np.flatnonzero(self._rows.class_counts[self.columns].sum(axis=0))
+
+    def project(self, direction: Array) -> tuple[Any, float]:
+        """Return <direction, x> for every row, and the largest ||x||^2; one pass over X."""
+        rows = self._rows
+        pair = matrix(_project, rows.sizes, 2, np.float64, rows.X, rows.used, dtype_=rows.dtype, direction=direction)
+        pair = pair.persist()
+        return self.of(pair[:, 0]), float(self.of(pair[:, 1]).max())
+
+
+@dataclass
+class DaskRows(Rows):
+    """All training rows of positive weight, as Dask arrays whose chunks go together.
+
+    Attributes
+    ----------
+    X : dask array of shape (n_given, n_features)
+        As given, read anew at every pass; rows that are not used are left out as they are read.
+    used : dask array of bool of shape (n_given,) or None
+        Which rows are used; None where all are.
+    n_features : int
+    dtype : dtype
+        What the rows are read as.
+    domains : list of int
+        -1 and the numbers of the sources.
+    counts : ndarray of shape (n_chunks, n_domains)
+        Rows of each chunk and domain.
+    multiplicities : ndarray of shape (n_domains,)
+        The same for all chunks together, rows of weight 2 counted twice.
+    class_counts : ndarray of shape (n_domains, n_classes)
+        Rows of each class; empty for a regression.
+    """
+
+    used: Any
+    n_features: int
+    dtype: Any
+    domains: list[int]
+    counts: NDArray[np.int64]
+    multiplicities: Array
+    class_counts: NDArray[np.int64]
+    _log_mass: tuple[Any, Array] = field(default=(None, np.empty(0)), repr=False)
+
+    def __len__(self) -> int:
+        return int(self.counts.sum())
+
+    @property
+    def sizes(self) -> tuple[int, ...]:
+        """How many used rows each chunk has."""
+        return tuple(self.counts.sum(axis=1).tolist())
+
+    @cached_property
+    def both(self) -> Part:
+        """Every row."""
+        return DaskPart(self, "both", None)
+
+    @cached_property
+    def target(self) -> Part:
+        """The rows of the target."""
+        return DaskPart(self, "target", (-1,))
+
+    @cached_property
+    def source_numbers(self) -> NDArray[np.int64]:
+        """The sources, by the number the user gave them."""
+        return np.array(self.domains[1:], dtype=np.int64)
+
+    @cached_property
+    def sources(self) -> list[Part]:
+        """The rows of each source."""
+        return [DaskPart(self, f"source {k}", (k,)) for k in self.domains[1:]]
+
+    @cached_property
+    def each_source_with_target(self) -> list[Part]:
+        """For each source, its rows and the target's."""
+        return [DaskPart(self, f"target and source {k}", (-1, k)) for k in self.domains[1:]]
+
+    def log_mass(self, log_weight: Any) -> Array:
+        """Return the logarithm of the mass of the target and of each source; one pass over the weights."""
+        if self._log_mass[0] is not log_weight:
+            tables = gather(_log_mass, log_weight, self.domain, domains=self.domains)
+            self._log_mass = (log_weight, logsumexp(tables, axis=0))
+        return self._log_mass[1]
+
+    def mass(self, log_weight: Any) -> Array:
+        """Return the mass of the target and of each source."""
+        return np.exp(self.log_mass(log_weight))
+
+    def assemble(self, on_target: Any, on_sources: list[Any]) -> Any:
+        """Return a vector of all rows from what those of the target and of each source have: vectors or numbers."""
+        values = [on_target, *on_sources]
+        return vector(_assemble, self.sizes, np.float64, self.domain, *values, domains=self.domains)
+
+    def keep(self, vector_: Any) -> Any:
+        """Have a vector computed and kept by the workers; one that dies has its chunks computed again by others."""
+        return vector_.persist()
+
+    def as_given(self, vector_: Any, used: Any) -> Any:
+        """Return a vector in the order of the rows that the user gave, with zeros for those not used."""
+        if self.used is None:
+            return vector_
+        return vector(_put_back, self.used.chunks[0], vector_.dtype, vector_, self.used)
+
+
+def read(X: Any, used: NDArray[np.bool_] | None, dtype: Any) -> Any:
+    """Return a block of X as numbers, its used rows only."""
+    X = X.tocsr().astype(dtype, copy=False) if sp.issparse(X) else np.asarray(X, dtype=dtype)
+    return X if used is None else X[np.flatnonzero(used)]
+
+
+def select(domain: NDArray[Any], members: tuple[int, ...] | None) -> Any:
+    """Return which rows of a chunk are of these domains: an index, a slice where all are."""
+    if members is None:
+        return slice(None)
+    chosen = np.isin(domain, members)
+    return slice(None) if chosen.all() else np.flatnonzero(chosen)
+
+
+def _pick(values: NDArray[Any], domain: NDArray[Any], members: tuple[int, ...]) -> NDArray[Any]:
+    return values[select(domain, members)]
+
+
+def _pick_rows(X: Any, used: Any, domain: NDArray[Any], members: tuple[int, ...] | None) -> Any:
+    X = X.tocsr() if sp.issparse(X) else np.asarray(X)
+    X = X if used is None else X[np.flatnonzero(used)]
+    return X[select(domain, members)]
+
+
+def _project(X: Any, used: Any, dtype_: Any, direction: Array) -> Array:
+    X = read(X, used, dtype_)
+    return np.column_stack([np.asarray(X @ direction), squared_norms(X)])
+
+
+def _log_mass(log_weight: Array, domain: NDArray[Any], domains: list[int]) -> Array:
+    with np.errstate(divide="ignore"):
+        return np.array([_log_sum(log_weight[domain == number]) for number in domains])
+
+
+def _log_sum(values: Array) -> float:
+    return float(logsumexp(values)) if values.size else -np.inf
+
+
+def _assemble(domain: NDArray[Any], *values: Any, domains: list[int]) -> Array:
+    whole = np.empty(domain.size)
+    for number, value in zip(domains, values, strict=True):
+        whole[domain == number] = value
+    return whole
+
+
+def _put_back(values: NDArray[Any], used: NDArray[np.bool_]) -> NDArray[Any]:
+    whole = np.zeros(used.size, dtype=values.dtype)
+    whole[used] = values
+    return whole
