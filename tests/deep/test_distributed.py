@@ -6,6 +6,7 @@ The two are started once; they run every case here, and each test compares one w
 import os
 import sys
 from functools import partial
+from pathlib import Path
 
 import cloudpickle
 import numpy as np
@@ -83,7 +84,7 @@ def rows_of(net="mlp", sizes=SIZES, seed=0):
     ends = np.cumsum(sizes)
     y[ends[:-1] - 1] = 2
     tasks = [np.arange(end - size, end) for size, end in zip(sizes, ends, strict=True)]
-    return TaskRows(x, y, tasks)
+    return TaskRows(x, y, tasks, channels_last="images" in net)
 
 
 class Watch(Callback):
@@ -113,6 +114,8 @@ def fit(
     try:
         torch.manual_seed(0)
         extractor, width = NETS[net]()
+        if "images" in net:
+            extractor.to(memory_format=torch.channels_last)
         objective = clone(objective).setup(MultitaskNet(extractor, TaskHeads(len(sizes), width, 4, n_classes=3)))
         settings = {"batch_size": 3, "lr": 0.05, "seed": 7, "sampling": sampling} | settings
         trainer = Trainer(objective, epochs=epochs, engine=engine, **settings)
@@ -188,6 +191,7 @@ def everything(engine, folder):
     found["by rank"] = who_writes(engine, folder)
     found["refused"] = other_rows(engine)
     found["failed"] = failing(engine)
+    found["gone"] = missing(engine)
     return found
 
 
@@ -227,6 +231,18 @@ def failing(engine):
     except StoppedElsewhereError as error:
         raised[1] = "process 0 stopped the fit: OSError: disk full" in str(error)
     return engine.add_up(raised)
+
+
+def missing(engine):
+    """Raise what gloo raises where a process is gone; return what becomes of it, and of another error."""
+    said = []
+    for message in ("[gloo/transport/tcp/pair.cc:547] Connection closed by peer", "shapes do not fit"):
+        try:
+            with engine.training(Uniform().setup(MultitaskNet(MLP(4, (5,)), TaskHeads(2, 5, 4, 3))), Path("kept")):
+                raise RuntimeError(message)
+        except RuntimeError as error:
+            said.append(str(error))
+    return said
 
 
 @pytest.fixture(scope="module")
@@ -318,6 +334,13 @@ def test_processes_with_other_rows_are_refused_and_the_seed_is_that_of_the_first
 
 def test_an_error_of_the_first_process_is_one_of_all(together):
     np.testing.assert_array_equal(together["failed"], [1, 1])
+
+
+def test_a_process_that_misses_another_says_how_to_go_on(together):
+    gone, other = together["gone"]
+    assert gone.startswith("another process of this fit is gone ([gloo/")
+    assert gone.endswith("fit again with the same arguments, and it goes on from the checkpoint in kept")
+    assert other == "shapes do not fit"
 
 
 def test_this_process_is_in_no_group(together):

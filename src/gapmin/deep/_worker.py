@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import pickle
+import shutil
 import sys
 import threading
 import traceback
@@ -17,13 +18,13 @@ from gapmin.deep.launch import packed
 
 def main(folder: Path) -> int:
     """Do the work of the folder; leave its result or its error there."""
-    threading.Thread(target=_end_with_parent, daemon=True).start()
-    work_and_device, arrays = joblib.load(folder / "work", mmap_mode="c")
+    threading.Thread(target=_end_with_parent, args=[folder], daemon=True).start()
+    said, arrays = joblib.load(folder / "work", mmap_mode="c")
     rank = os.environ["RANK"]
     try:
-        work, accelerator = pickle.loads(work_and_device)
+        work, accelerator, others = pickle.loads(said)
         engine = FabricEngine(accelerator)
-        result = work(engine, *arrays)
+        result = work(engine, *[one if other is None else other for one, other in zip(arrays, others, strict=True)])
         if engine.rank == 0:
             (folder / "result").write_bytes(packed(result))
     except StoppedElsewhereError:
@@ -32,18 +33,19 @@ def main(folder: Path) -> int:
         where = f"In process {rank}:\n{traceback.format_exc()}"
         error.__cause__ = error.__context__ = None  # told by the traceback, and not always to be pickled
         try:
-            said = packed((error, where))
+            failure = packed((error, where))
         except Exception:
-            said = packed((RuntimeError(f"{type(error).__name__}: {error}"), where))
-        (folder / f"error-{rank}").write_bytes(said)
+            failure = packed((RuntimeError(f"{type(error).__name__}: {error}"), where))
+        (folder / f"error-{rank}").write_bytes(failure)
         return 1
     return 0
 
 
-def _end_with_parent() -> None:
-    """Wait for the end of standard input, which comes when the parent is gone."""
+def _end_with_parent(folder: Path) -> None:
+    """Wait for the end of standard input, which comes when the parent is gone; leave nothing behind."""
     while os.read(0, 1):
         pass
+    shutil.rmtree(folder, ignore_errors=True)
     os._exit(1)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
+import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from importlib import import_module
@@ -112,12 +113,18 @@ class FabricEngine(Engine):
         self.processes = Processes(dist.new_group())
         self.rank, self.size = self.processes.rank, self.processes.size
 
+    def close(self) -> None:
+        """Leave the group of this fit; that of the processes as a whole stays for the next."""
+        dist.destroy_process_group(self.processes.group)
+
     @contextmanager
     def training(self, objective: Objective, checkpoint: Path | None = None) -> Iterator[Forward]:
         """Yield the objective behind DDP."""
         self.processes.generator.set_state(torch.get_rng_state())
         try:
-            with synced_norms(objective, self.processes):
+            with warnings.catch_warnings(), synced_norms(objective, self.processes):
+                # Of filters with one channel, whose memory may be laid out in two ways that are the same.
+                warnings.filterwarnings("ignore", message="Grad strides do not match bucket view strides")
                 model = self.fabric.strategy.setup_module(_Sealing(objective))
                 yield lambda batch: model(_Sealed(batch))
         except (RuntimeError, dist.DistError) as error:
@@ -161,7 +168,9 @@ class FabricEngine(Engine):
     def align(self, objective: Objective) -> None:
         """Give all processes the state of process 0's objective."""
         for value in objective.state_dict().values():
-            dist.broadcast(value, 0, group=self.processes.group)
+            sent = value.contiguous()  # weights of images in the channels-last format are not
+            dist.broadcast(sent, 0, group=self.processes.group)
+            value.copy_(sent)
 
     def rng_state(self) -> Tensor:
         """Return the state of the numbers drawn alike, which are as many on any number of processes."""

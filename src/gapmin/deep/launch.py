@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 import joblib
+import numpy as np
 import torch
 from torch import distributed as dist
 
@@ -57,7 +58,10 @@ class Place:
         if self.n_processes == 1:
             return work(Engine(self.device), *arrays)
         if self.started:
-            return work(FabricEngine(self.device.type), *arrays)
+            engine = FabricEngine(self.device.type)
+            result = work(engine, *arrays)
+            engine.close()
+            return result
         return _run_in_processes(work, arrays, self.n_processes, self.device.type, checkpoint_dir)
 
 
@@ -108,7 +112,9 @@ def _run_in_processes(
     """Start processes, wait for them, and return what process 0 made; where one fails, end all and raise its error."""
     with tempfile.TemporaryDirectory(prefix="gapmin-") as name, ExitStack() as cleanup:
         folder = Path(name)
-        joblib.dump((packed((work, accelerator)), list(arrays)), folder / "work")
+        mapped = [each if isinstance(each, np.ndarray) else None for each in arrays]
+        others = [None if isinstance(each, np.ndarray) else each for each in arrays]
+        joblib.dump((packed((work, accelerator, others)), mapped), folder / "work")
         # Where the processes meet is held here, so that the port is never anybody else's.
         store = dist.TCPStore("127.0.0.1", 0, None, True, wait_for_workers=False)
         workers = []
