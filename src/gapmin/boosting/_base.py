@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from numbers import Integral
+from os import PathLike
 from typing import Any, ClassVar
 
 import numpy as np
@@ -16,6 +17,7 @@ from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted
 
 from gapmin._progress import progress
+from gapmin.boosting._checkpoint import Checkpoint
 from gapmin.boosting._learners import Learners
 from gapmin.boosting._meta import TrainsOnRows
 from gapmin.boosting._rows import Array, Rows
@@ -58,6 +60,29 @@ class Round:
         return cls(learner, 1.0, error, None, keep=not so_far, record=record)
 
 
+@dataclass
+class State:
+    """Where the boosting stands: the weights for the next round; of the past ones the outcomes and the first masses."""
+
+    log_weight: Array
+    rounds: list[Round] = field(default_factory=list)
+    masses: list[Array] = field(default_factory=list)
+    ended: bool = False
+
+    def newest(self, learners: Learners) -> dict[str, Any]:
+        """Return the last round as a checkpoint keeps it."""
+        if not self.rounds:
+            return {}
+        last = self.rounds[-1]
+        record = None if last.record is None else list(last.record)
+        found = {"alpha": float(last.alpha), "error": float(last.error), "record": record, "mass": self.masses[-1]}
+        return {"learners": learners.of_round(last.learner), **found}
+
+    def kept(self, rows: Rows, learners: Learners) -> dict[str, Any]:
+        """Return what the next round starts from, as a checkpoint keeps it."""
+        return {"log_weight": rows.portable(self.log_weight), "learners": learners.remember()}
+
+
 class BaseBoosting(TrainsOnRows):
     """What all boosters share: parameters, the loop and its record."""
 
@@ -65,8 +90,12 @@ class BaseBoosting(TrainsOnRows):
         **TrainsOnRows._parameter_constraints,
         "n_estimators": [Interval(Integral, 1, None, closed="left")],
         "verbose": ["verbose"],
+        "checkpoint_dir": [str, PathLike, None],
     }
+    _settings_of_a_round: ClassVar[tuple[str, ...]] = ()
+    """Parameters that count for every round, though others of their name do not: the number of rounds in TrAdaBoost."""
 
+    checkpoint_dir: str | PathLike[str] | None
     n_estimators: int
     verbose: int
 
@@ -98,25 +127,48 @@ class BaseBoosting(TrainsOnRows):
     def _fit(self, rows: Rows, used: NDArray[np.bool_]) -> None:
         self._check_settings(rows)
         learners = self._learners(rows)
-        rounds: list[Round] = []
-        masses = []
-        log_weight = rows.keep(self._initial(rows))
-        for _ in progress(range(self.n_estimators), self.verbose, type(self).__name__):
-            outcome = self._round(rows, learners, log_weight, rounds)
-            if outcome.keep:
-                rounds.append(outcome)
-                masses.append(rows.mass(log_weight))
-            if outcome.log_factor is None:
+        checkpoint = Checkpoint(self.checkpoint_dir, self, rows)
+        state = self._resume(checkpoint, rows, learners) or State(rows.keep(self._initial(rows)))
+        for _ in progress(range(len(state.rounds), self.n_estimators), self.verbose, type(self).__name__):
+            if state.ended:
                 break
-            log_weight = rows.keep(self._next(log_weight + outcome.log_factor, rows))
+            self._advance(state, rows, learners)
+            checkpoint.write(len(state.rounds), state.ended, state.newest(learners), state.kept(rows, learners))
 
+        rounds, log_weight = state.rounds, state.log_weight
         self.estimators_ = [outcome.learner for outcome in rounds]
         self.estimator_weights_ = np.array([outcome.alpha for outcome in rounds])
         self.estimator_errors_ = np.array([outcome.error for outcome in rounds])
         self.sample_weight_ = rows.as_given(np.exp(log_weight), used)
         self.domains_ = np.array([-1, *rows.source_numbers])
-        self.mass_history_ = np.array([*masses, rows.mass(log_weight)])
+        self.mass_history_ = np.array([*state.masses, rows.mass(log_weight)])
         self._finish(rows, rounds)
+
+    def _advance(self, state: State, rows: Rows, learners: Learners) -> None:
+        """Run one round."""
+        outcome = self._round(rows, learners, state.log_weight, state.rounds)
+        log_factor, outcome.log_factor = outcome.log_factor, None  # as long as the rows, and not needed again
+        if outcome.keep:
+            state.rounds.append(outcome)
+            state.masses.append(rows.mass(state.log_weight))
+        if log_factor is None:
+            state.ended = True
+        else:
+            state.log_weight = rows.keep(self._next(state.log_weight + log_factor, rows))
+
+    def _resume(self, checkpoint: Checkpoint, rows: Rows, learners: Learners) -> State | None:
+        """Return where an earlier fit stopped; None to begin with the first round."""
+        found = checkpoint.read(self.n_estimators)
+        if found is None:
+            return None
+        kept, past = found
+        learners.recall(kept["learners"], [each["learners"] for each in past])
+        if kept["log_weight"] is None:
+            return None  # weights that live elsewhere are found anew, by rounds whose learners are known
+        rounds = [
+            Round(each["learners"][0], each["alpha"], each["error"], None, record=each["record"]) for each in past
+        ]
+        return State(kept["log_weight"], rounds, [each["mass"] for each in past], kept["ended"])
 
     def _finish(self, rows: Rows, rounds: list[Round]) -> None:
         """Record what only this algorithm has to tell."""

@@ -108,6 +108,7 @@ class Learners:
         self.random_state = random_state
         self._threads = Parallel(n_jobs=n_jobs, require="sharedmem") if effective_n_jobs(n_jobs) > 1 else None
         self._warm: dict[str, LogisticFits] = {}
+        self._recalled: dict[str, Any] = {}
 
     def train(self, parts: list[Part], log_weight: Array) -> list[Any]:
         """Train a learner on each part, with the weights that `log_weight` gives to its rows."""
@@ -144,10 +145,25 @@ class Learners:
         if part.name not in self._warm:
             present, codes = np.unique(part.y, return_inverse=True)
             self._warm[part.name] = LogisticFits(self.template, part.X, codes, self.classes[present])
+            if part.name in self._recalled:
+                self._warm[part.name].recall(self._recalled.pop(part.name))
         fits = self._warm[part.name]
         if self.resample:
             weight = np.bincount(bootstrap(weight, part.y, random_state), minlength=part.size).astype(float)
         return fits.fit_into(clone(self.template), weight)
+
+    def of_round(self, learner: Any) -> list[Any]:
+        """Return the learners that a checkpoint keeps of the last round, the one that votes first."""
+        return [learner]
+
+    def remember(self) -> dict[str, Any]:
+        """Return what the next round needs to know of the past ones, as a checkpoint keeps it."""
+        return {"random": self.random_state, "warm": {name: fits.remember() for name, fits in self._warm.items()}}
+
+    def recall(self, state: dict[str, Any], rounds: list[list[Any]]) -> None:
+        """Go on from what was remembered, given the learners of the past rounds."""
+        self.random_state.set_state(state["random"].get_state())
+        self._recalled = state["warm"]
 
     def predict(self, learner: Any, part: Part) -> NDArray[Any]:
         """Return class numbers, or for a regression values, of the rows of `part`."""

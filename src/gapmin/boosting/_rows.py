@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import _safe_indexing
 
+from gapmin.boosting._checkpoint import hashed
 from gapmin.linear._matrix import squared_norms
 
 Array = NDArray[np.float64]
@@ -152,6 +153,15 @@ class Rows:
     def keep(self, vector: Array) -> Array:
         """Return a vector that will be asked for more than once. Here it is known already."""
         return vector
+
+    def portable(self, vector: Array) -> Array | None:
+        """Return a vector as it may be kept on disk; None where it lives elsewhere."""
+        return vector
+
+    def fingerprint(self) -> dict[str, str]:
+        """Return by name what tells these rows from others."""
+        parts = {"X": self.X, "y": self.y, "sample_domain": self.domain, "sample_weight": self.multiplicity}
+        return {"number of rows": str(len(self)), **{name: hashed(each) for name, each in parts.items()}}
 
     def as_given(self, vector: Array, used: NDArray[np.bool_]) -> Array:
         """Return `vector` in the order of the rows that the user gave, with zeros for those not used."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from os import PathLike
 from typing import Any, ClassVar
 
 import numpy as np
@@ -45,6 +46,8 @@ class AdaBoostClassifier(_AdaBoost, VotingClassifierMixin):
     random_state : int, RandomState instance or None, default=None
     verbose : int, default=0
         1 shows a progress bar.
+    checkpoint_dir : path, default=None
+        As in `GapBoostClassifier`.
 
     Attributes
     ----------
@@ -69,6 +72,7 @@ class AdaBoostClassifier(_AdaBoost, VotingClassifierMixin):
         n_jobs: int | None = None,
         random_state: Any = None,
         verbose: int = 0,
+        checkpoint_dir: str | PathLike[str] | None = None,
     ) -> None:
         self.estimator = estimator
         self.n_estimators = n_estimators
@@ -77,6 +81,7 @@ class AdaBoostClassifier(_AdaBoost, VotingClassifierMixin):
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.verbose = verbose
+        self.checkpoint_dir = checkpoint_dir
 
     def _round(self, rows: Rows, learners: Learners, log_weight: Array, so_far: list[Round]) -> Round:
         (learner,) = learners.train([rows.both], log_weight)
@@ -104,6 +109,8 @@ class AdaBoostRegressor(_AdaBoost, CombiningRegressorMixin):
     random_state : int, RandomState instance or None, default=None
     verbose : int, default=0
         1 shows a progress bar.
+    checkpoint_dir : path, default=None
+        As in `GapBoostClassifier`.
 
     Attributes
     ----------
@@ -136,6 +143,7 @@ class AdaBoostRegressor(_AdaBoost, CombiningRegressorMixin):
         n_jobs: int | None = None,
         random_state: Any = None,
         verbose: int = 0,
+        checkpoint_dir: str | PathLike[str] | None = None,
     ) -> None:
         self.estimator = estimator
         self.n_estimators = n_estimators
@@ -145,6 +153,7 @@ class AdaBoostRegressor(_AdaBoost, CombiningRegressorMixin):
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.verbose = verbose
+        self.checkpoint_dir = checkpoint_dir
 
     def _round(self, rows: Rows, learners: Learners, log_weight: Array, so_far: list[Round]) -> Round:
         (learner,) = learners.train([rows.both], log_weight)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from numbers import Real
+from os import PathLike
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -166,6 +167,10 @@ class GapBoostClassifier(_GapBoost, VotingClassifierMixin):
         For bootstraps and for base learners with randomness of their own.
     verbose : int, default=0
         1 shows a progress bar.
+    checkpoint_dir : path, default=None
+        A folder for this fit alone, where its state is kept after every round (with skops). A fit that was killed goes
+        on from there to the same model; other data or settings are refused. The finished state stays: a fit with a
+        larger `n_estimators` goes on from it.
 
     Attributes
     ----------
@@ -226,6 +231,7 @@ class GapBoostClassifier(_GapBoost, VotingClassifierMixin):
         n_jobs: int | None = None,
         random_state: Any = None,
         verbose: int = 0,
+        checkpoint_dir: str | PathLike[str] | None = None,
     ) -> None:
         self.estimator = estimator
         self.n_estimators = n_estimators
@@ -240,6 +246,7 @@ class GapBoostClassifier(_GapBoost, VotingClassifierMixin):
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.verbose = verbose
+        self.checkpoint_dir = checkpoint_dir
 
     def _check_settings(self, rows: Rows) -> None:
         super()._check_settings(rows)
@@ -264,7 +271,7 @@ class GapBoostClassifier(_GapBoost, VotingClassifierMixin):
 
     def _finish(self, rows: Rows, rounds: list[Round]) -> None:
         super()._finish(rows, rounds)
-        largest = [outcome.record.largest_target_weight for outcome in rounds]
+        largest = [GapRecord(*outcome.record).largest_target_weight for outcome in rounds]
         self._bound_parts: dict[str, float] | str = measure_for_bound(self, rows, largest)
 
     def risk_bound(self, delta: float = 0.05, *, R: float | None = None) -> RiskBound:
@@ -321,6 +328,8 @@ class GapBoostRegressor(_GapBoost, CombiningRegressorMixin):
         For bootstraps and for base learners with randomness of their own.
     verbose : int, default=0
         1 shows a progress bar.
+    checkpoint_dir : path, default=None
+        As in `GapBoostClassifier`.
 
     Attributes
     ----------
@@ -370,6 +379,7 @@ class GapBoostRegressor(_GapBoost, CombiningRegressorMixin):
         n_jobs: int | None = None,
         random_state: Any = None,
         verbose: int = 0,
+        checkpoint_dir: str | PathLike[str] | None = None,
     ) -> None:
         self.estimator = estimator
         self.n_estimators = n_estimators
@@ -384,6 +394,7 @@ class GapBoostRegressor(_GapBoost, CombiningRegressorMixin):
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.verbose = verbose
+        self.checkpoint_dir = checkpoint_dir
 
     def _round(self, rows: Rows, learners: Learners, log_weight: Array, so_far: list[Round]) -> Round:
         weight = np.exp(log_weight)

@@ -7,6 +7,7 @@ docs/fidelity.md lists the places.
 from __future__ import annotations
 
 import math
+from os import PathLike
 from typing import Any, ClassVar
 
 import numpy as np
@@ -27,6 +28,8 @@ class _TrAdaBoost(BaseBoosting):
         **BaseBoosting._parameter_constraints,
         "error_on": [StrOptions({"target", "all"})],
     }
+
+    _settings_of_a_round = ("n_estimators",)
 
     error_on: str
 
@@ -66,6 +69,8 @@ class TrAdaBoostClassifier(_TrAdaBoost, VotingClassifierMixin):
     random_state : int, RandomState instance or None, default=None
     verbose : int, default=0
         1 shows a progress bar.
+    checkpoint_dir : path, default=None
+        As in `GapBoostClassifier`; but the weights depend on `n_estimators`, and another number of them is refused.
 
     Attributes
     ----------
@@ -93,6 +98,7 @@ class TrAdaBoostClassifier(_TrAdaBoost, VotingClassifierMixin):
         n_jobs: int | None = None,
         random_state: Any = None,
         verbose: int = 0,
+        checkpoint_dir: str | PathLike[str] | None = None,
     ) -> None:
         self.estimator = estimator
         self.n_estimators = n_estimators
@@ -101,6 +107,7 @@ class TrAdaBoostClassifier(_TrAdaBoost, VotingClassifierMixin):
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.verbose = verbose
+        self.checkpoint_dir = checkpoint_dir
 
     def _round(self, rows: Rows, learners: Learners, log_weight: Array, so_far: list[Round]) -> Round:
         (learner,) = learners.train([rows.both], log_weight)
@@ -129,6 +136,8 @@ class TrAdaBoostRegressor(_TrAdaBoost, CombiningRegressorMixin):
     random_state : int, RandomState instance or None, default=None
     verbose : int, default=0
         1 shows a progress bar.
+    checkpoint_dir : path, default=None
+        As in `GapBoostClassifier`; but the weights depend on `n_estimators`, and another number of them is refused.
 
     Attributes
     ----------
@@ -164,6 +173,7 @@ class TrAdaBoostRegressor(_TrAdaBoost, CombiningRegressorMixin):
         n_jobs: int | None = None,
         random_state: Any = None,
         verbose: int = 0,
+        checkpoint_dir: str | PathLike[str] | None = None,
     ) -> None:
         self.estimator = estimator
         self.n_estimators = n_estimators
@@ -173,6 +183,7 @@ class TrAdaBoostRegressor(_TrAdaBoost, CombiningRegressorMixin):
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.verbose = verbose
+        self.checkpoint_dir = checkpoint_dir
 
     def _round(self, rows: Rows, learners: Learners, log_weight: Array, so_far: list[Round]) -> Round:
         (learner,) = learners.train([rows.both], log_weight)

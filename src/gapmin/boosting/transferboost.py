@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from os import PathLike
 from typing import Any
 
 import numpy as np
@@ -31,6 +32,8 @@ class TransferBoostClassifier(VotingClassifierMixin):
     random_state : int, RandomState instance or None, default=None
     verbose : int, default=0
         1 shows a progress bar.
+    checkpoint_dir : path, default=None
+        As in `GapBoostClassifier`.
 
     Attributes
     ----------
@@ -61,6 +64,7 @@ class TransferBoostClassifier(VotingClassifierMixin):
         n_jobs: int | None = None,
         random_state: Any = None,
         verbose: int = 0,
+        checkpoint_dir: str | PathLike[str] | None = None,
     ) -> None:
         self.estimator = estimator
         self.n_estimators = n_estimators
@@ -68,6 +72,7 @@ class TransferBoostClassifier(VotingClassifierMixin):
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.verbose = verbose
+        self.checkpoint_dir = checkpoint_dir
 
     def _round(self, rows: Rows, learners: Learners, log_weight: Array, so_far: list[Round]) -> Round:
         weight = np.exp(log_weight)

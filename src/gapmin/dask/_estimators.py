@@ -267,8 +267,8 @@ class DaskGapBoostClassifier(ClassifierOnDask, GapBoostClassifier):
     >>> clf = DaskGapBoostClassifier(n_estimators=2).fit(X, y, sample_domain=sample_domain)
     >>> clf.predict(X)
     dask.array<getitem, shape=(569,), dtype=int64, chunksize=(200,), chunktype=numpy.ndarray>
-    >>> round(clf.score(X, y), 1)
-    0.9
+    >>> clf.score(X, y) > 0.9
+    True
     """
 
     local_class = GapBoostClassifier

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+from collections import deque
 from typing import Any, Protocol
 
 import numpy as np
@@ -48,6 +50,8 @@ class DaskLearners(Learners):
         self.rows = rows
         self._fits = self._algorithm()
         self._trained: list[Any] = []
+        self._known: deque[list[Any]] = deque()
+        self._random_at_start = copy.deepcopy(random_state)
         self._predicted: Any = None
 
     def _algorithm(self) -> Fits:
@@ -67,8 +71,23 @@ class DaskLearners(Learners):
     def train(self, parts: list[Any], log_weight: Any) -> list[Any]:
         """Train a learner on each part, with the weights that `log_weight` gives to its rows."""
         seed = self.random_state.randint(np.iinfo(np.int32).max)
-        self._trained, self._predicted = self._fit(parts, log_weight, seed), None
+        self._trained = self._known.popleft() if self._known else self._fit(parts, log_weight, seed)
+        self._predicted = None
         return self._trained
+
+    def of_round(self, learner: Any) -> list[Any]:
+        """Return all learners of the last round: with them its weights can be found again."""
+        return self._trained
+
+    def remember(self) -> dict[str, Any]:
+        """Return the random numbers at the start, from which a fit that goes on begins again."""
+        return {"random": self._random_at_start}
+
+    def recall(self, state: dict[str, Any], rounds: list[list[Any]]) -> None:
+        """Begin again, and take the learners of the past rounds instead of training them."""
+        self.random_state.set_state(state["random"].get_state())
+        self._random_at_start = state["random"]
+        self._known = deque(rounds)
 
     def _fit(self, parts: list[DaskPart], log_weight: Any, seed: int) -> list[Any]:
         log_mass = self.rows.log_mass(log_weight)

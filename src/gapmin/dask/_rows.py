@@ -12,6 +12,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 from scipy.special import logsumexp
 
+from gapmin.boosting._checkpoint import hashed
 from gapmin.boosting._rows import Array, Part, Rows
 from gapmin.dask._chunks import gather, matrix, vector
 from gapmin.linear._matrix import squared_norms
@@ -153,6 +154,17 @@ class DaskRows(Rows):
         """Have a vector computed and kept by the workers; one that dies has its chunks computed again by others."""
         return vector_.persist()
 
+    def portable(self, vector_: Any) -> None:
+        """Return None: the weights stay on the cluster, and are found again from the learners of each round."""
+        return
+
+    def fingerprint(self) -> dict[str, str]:
+        """Return by name what tells these rows from others, chunks included; one pass over X."""
+        vectors = {"y": self.y, "sample_domain": self.domain, "sample_weight": self.multiplicity}
+        found = gather(_hashes, self.X, *vectors.values())
+        by_name = zip(("X", *vectors), zip(*found, strict=True), strict=True)
+        return {"sizes of the chunks": hashed(self.sizes), **{name: hashed(list(each)) for name, each in by_name}}
+
     def as_given(self, vector_: Any, used: Any) -> Any:
         """Return a vector in the order of the rows that the user gave, with zeros for those not used."""
         if self.used is None:
@@ -172,6 +184,10 @@ def select(domain: NDArray[Any], members: tuple[int, ...] | None) -> Any:
         return slice(None)
     chosen = np.isin(domain, members)
     return slice(None) if chosen.all() else np.flatnonzero(chosen)
+
+
+def _hashes(*blocks: Any) -> list[str]:
+    return [hashed(block) for block in blocks]
 
 
 def _pick(values: NDArray[Any], domain: NDArray[Any], members: tuple[int, ...]) -> NDArray[Any]:

@@ -20,7 +20,16 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from gapmin._validation import check_sample_weight
 from gapmin.linear._losses import log_loss
-from gapmin.linear._solver import Array, CholeskyMetric, DiagonalMetric, Metric, Solution, minimise, weighted_gram
+from gapmin.linear._solver import (
+    Array,
+    CholeskyMetric,
+    DiagonalMetric,
+    Metric,
+    Solution,
+    minimise,
+    recall_metric,
+    weighted_gram,
+)
 
 _FACTOR_LIMIT = 500
 """Above this many features a d x d factor costs more than it saves."""
@@ -434,6 +443,15 @@ class LogisticFits:
         )
         self.h, self.metric, self.made = solution.h, solution.metric, learner
         return write_into(learner, objective, solution, self.classes)
+
+    def remember(self) -> dict[str, Any]:
+        """Return what the next fit starts from: arrays and numbers."""
+        return {"h": self.h, "metric": None if self.metric is None else self.metric.remember()}
+
+    def recall(self, state: dict[str, Any]) -> None:
+        """Go on from what was remembered."""
+        self.h = state["h"]
+        self.metric = None if state["metric"] is None else recall_metric(state["metric"])
 
     def predict_codes(self) -> NDArray[np.intp]:
         """Return the class index of each row under the last fit, without another pass over X."""

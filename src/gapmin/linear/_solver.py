@@ -49,6 +49,9 @@ class Metric(Protocol):
     def solve(self, gradient: Array) -> Array:
         """Return the inverse of the metric times `gradient`."""
 
+    def remember(self) -> dict[str, Any]:
+        """Return arrays and numbers from which `recall_metric` makes it again."""
+
 
 class Curved(Protocol):
     """A problem that knows its curvature; parameters are one flat vector."""
@@ -98,6 +101,10 @@ class CholeskyMetric:
         solved = [self._potrs(f, part, lower=True)[0] for f, part in zip(self._factors, parts, strict=True)]
         return np.concatenate(solved)
 
+    def remember(self) -> dict[str, Any]:
+        """Return the factors."""
+        return {"patience": self.patience, "factors": self._factors}
+
 
 class DiagonalMetric:
     """A diagonal metric, for problems too large for a factor."""
@@ -110,6 +117,20 @@ class DiagonalMetric:
     def solve(self, gradient: Array) -> Array:
         """Return `gradient` divided by the diagonal."""
         return gradient / self._diagonal
+
+    def remember(self) -> dict[str, Any]:
+        """Return the diagonal."""
+        return {"diagonal": self._diagonal}
+
+
+def recall_metric(state: dict[str, Any]) -> Metric:
+    """Return the metric of which `remember` told."""
+    if "diagonal" in state:
+        return DiagonalMetric(state["diagonal"])
+    metric = CholeskyMetric([], state["patience"])
+    metric._factors = state["factors"]
+    (metric._potrs,) = get_lapack_funcs(("potrs",), (metric._factors[0],))
+    return metric
 
 
 @dataclass
