@@ -18,11 +18,8 @@ from gapmin.selection import (
     TransferClassifierCV,
     TransferRegressorCV,
     TransferVerdict,
-    WeightedPoolingClassifier,
-    WeightedPoolingRegressor,
     rank_sources,
 )
-from gapmin.selection._candidates import MANY_TREES
 
 from .curve import curve_sizes, draw_rows, labels_needed
 from .folds import Fitted, Fold, Rows, Step, draw_folds, measure, run
@@ -41,7 +38,7 @@ FOLD_SEARCH_ROWS = 300
 _FEW_ROWS = 1000
 """Source rows up to which the folds are drawn twice."""
 _CURVE_TREES = 50
-_HARDLY_ANY = 0.01
+_HARDLY_ANY = 0.1
 _EFFORT = {OURS: 12.0, GAPBOOST: 2.0, TARGET_ONLY: 2.0}
 
 
@@ -214,30 +211,22 @@ class _Choice:
 def _choose(rows: Rows, max_search_rows: int, seed: int) -> _Choice:
     classes = rows.task == "classification"
     search: Any = TransferClassifierCV if classes else TransferRegressorCV
-    pooling: Any = WeightedPoolingClassifier if classes else WeightedPoolingRegressor
     with one_thread(), warnings.catch_warnings():
         warnings.simplefilter("ignore")
         found = search(max_search_rows=max_search_rows, random_state=seed).fit(
             rows.X, rows.y, sample_domain=rows.domain
         )
-    tried = found.cv_results_
-    best = min(
-        (k for k, method in enumerate(tried["method"]) if method == TARGET_ONLY), key=lambda k: tried["mean_loss"][k]
-    )
-    alone = pooling(clone(tried["params"][best]["learner"]), target_share=1.0, random_state=seed)
-    if "estimator__n_estimators" in alone.get_params():  # as many trees as the model that it is compared with
-        alone.set_params(estimator__n_estimators=MANY_TREES)
     return _Choice(
         verdict=found.transfer_verdict_,
         model=clone(found.best_estimator_),
-        alone=alone,
+        alone=found.target_only_estimator_,
         sources=used_sources(found.domain_weight_, rows.domain) if found.transfer_verdict_.transfers else (),
         weights=found.domain_weight_,
     )
 
 
 def used_sources(weights: Mapping[int, float], domain: NDArray[np.int64]) -> tuple[int, ...]:
-    """Return the sources that a model trusts: a row of theirs weighs at least a hundredth of a row on average.
+    """Return the sources that a model trusts: a row of theirs weighs at least a tenth of a row on average.
 
     Examples
     --------

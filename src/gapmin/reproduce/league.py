@@ -91,7 +91,9 @@ def measure(cell: Cell) -> Measured:
     if poison != "none":
         problem = poisoned(problem, poison, 1000 * cell.seed + cell.split)
     split = problem.split(cell.split, random_state=cell.seed)
-    model = make(cell.method, problem.task, cell.random_state)
+    # The same random numbers for ours and for the target alone: where the source is dropped they are one model.
+    seeded = replace(cell, method=OURS) if cell.method == TARGET_ONLY else cell
+    model = make(cell.method, problem.task, seeded.random_state)
     domains = {} if cell.method == BOOSTED else {"sample_domain": split.sample_domain}
     model.fit(split.X, split.y, **domains)
     extra = {}

@@ -34,7 +34,7 @@ TARGET_ONLY, POOLING, GAP_WEIGHTING, GAPBOOST = METHODS = ("target only", "pooli
 SHARES = (0.8, 0.5, None)
 """The target's share of the weight in pooling; None gives every row the same weight."""
 
-_FEW_TREES, MANY_TREES = 20, 200
+_FEW_TREES, _MANY_TREES = 20, 200
 _FEW_ROUNDS, _MANY_ROUNDS = 10, 20
 _COARSE, _FINE = 1e-5, 1e-8
 _MANY_ROWS = 100_000
@@ -154,7 +154,7 @@ def linear_learners(regression: bool, X: Any) -> list[Learner]:
 
 def forest(regression: bool) -> Learner:
     """Return a forest of extremely randomised trees: few in the search, more in the end."""
-    final = {"n_estimators": MANY_TREES}
+    final = {"n_estimators": _MANY_TREES}
     if regression:
         return Learner("forest", ExtraTreesRegressor(_FEW_TREES, min_samples_leaf=2), final)
     # A third of the features at a split: the root of their number drowns the few that tell among many that do not.

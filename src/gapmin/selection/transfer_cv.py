@@ -54,6 +54,7 @@ class _TransferCV(TransferMetaEstimator):
     verbose: int
 
     best_estimator_: Any
+    target_only_estimator_: Any
     best_params_: dict[str, Any]
     cv_results_: dict[str, Any]
     transfer_verdict_: TransferVerdict
@@ -118,6 +119,7 @@ class _TransferCV(TransferMetaEstimator):
         self._say("the last fit")
         model = choice.chosen.candidate.final(len(rows), seed)
         self.best_estimator_ = fit_with_domains(model, rows.X, self._labels(rows), rows.domain)
+        self.target_only_estimator_ = choice.alone.candidate.final(int((rows.domain < 0).sum()), seed)
         self._record(search, choice, rows)
         return self
 
@@ -254,6 +256,8 @@ class TransferClassifierCV(ClassifierMixin, _TransferCV):
         What was chosen, and on what evidence.
     best_estimator_ : estimator
         The blend, or the one model, fitted on all rows.
+    target_only_estimator_ : estimator
+        The best without sources, not fitted: to compare with.
     best_params_ : dict
         Of the member with the most weight.
     best_index_ : int
