@@ -14,14 +14,14 @@ import dask
 
 
 def new_cluster(**settings):
-    """Two worker processes of one thread each, none of which can be stolen by a dashboard's port."""
-    options = {"n_workers": 2, "threads_per_worker": 1, "processes": True, "dashboard_address": None}
+    """Two worker processes of one thread each."""
+    options = {"n_workers": 2, "threads_per_worker": 1, "processes": True, "dashboard_address": ":0"}
     return LocalCluster(**{**options, **settings})
 
 
 @pytest.fixture(scope="session")
 def cluster():
-    with dask.config.set({"distributed.worker.daemon": True}), new_cluster() as cluster, Client(cluster) as client:
+    with new_cluster() as cluster, Client(cluster) as client:
         yield client
 
 

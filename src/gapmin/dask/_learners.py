@@ -25,7 +25,13 @@ from gapmin.linear import WeightedLogisticRegression
 class Fits(Protocol):
     """A learning algorithm that trains on several parts at once."""
 
-    def fit(self, parts: list[DaskPart], log_weights: list[Any], log_masses: list[float]) -> list[Any]:
+    def fit(
+        self,
+        parts: list[DaskPart],
+        log_weights: list[Any],
+        log_masses: list[float],
+        random_states: list[np.random.RandomState],
+    ) -> list[Any]:
         """Return a learner for each part, given the log-weights of all rows and the logarithm of their sum over it."""
 
 
@@ -61,7 +67,7 @@ class DaskLearners(Learners):
         if isinstance(self.template, Ridge | LinearRegression) and self.classes is None:
             return LeastSquaresOnDask(self.template, self.rows)
         if has_dask_fit(self.template):
-            return ForeignOnDask(self.template, self.rows, self.classes, self.random_state)
+            return ForeignOnDask(self.template, self.rows, self.classes)
         ours = "Ridge or LinearRegression" if self.classes is None else "gapmin.linear.WeightedLogisticRegression"
         raise ValueError(
             f"{type(self.template).__name__} cannot be trained on rows in chunks: use {ours}, or an estimator for Dask "
@@ -93,15 +99,19 @@ class DaskLearners(Learners):
         log_mass = self.rows.log_mass(log_weight)
         log_masses = [float(logsumexp(log_mass[part.columns])) for part in parts]
         log_weights = [log_weight] * len(parts)
+        random_states = [np.random.RandomState([seed, k]) for k in range(len(parts))]
         one_class = [self.classes is not None and part.classes.size == 1 for part in parts]
         several = [k for k, alone in enumerate(one_class) if not alone]
         if self.resample:
             for k in several:
-                log_weights[k] = draw(self.rows, parts[k], log_weight, log_masses[k], np.random.RandomState([seed, k]))
+                log_weights[k] = draw(self.rows, parts[k], log_weight, log_masses[k], random_states[k])
                 log_masses[k] = float(np.log(parts[k].size))
         fitted = iter(
             self._fits.fit(
-                [parts[k] for k in several], [log_weights[k] for k in several], [log_masses[k] for k in several]
+                [parts[k] for k in several],
+                [log_weights[k] for k in several],
+                [log_masses[k] for k in several],
+                [random_states[k] for k in several],
             )
         )
         return [self._constant(part) if alone else next(fitted) for part, alone in zip(parts, one_class, strict=True)]

@@ -27,7 +27,13 @@ class LeastSquaresOnDask:
         self.rows = rows
         self._shift: Array | None = None
 
-    def fit(self, parts: list[DaskPart], log_weights: list[Any], log_masses: list[float]) -> list[Any]:
+    def fit(
+        self,
+        parts: list[DaskPart],
+        log_weights: list[Any],
+        log_masses: list[float],
+        random_states: list[np.random.RandomState],
+    ) -> list[Any]:
         """Return a learner for each part, given the log-weights of all rows and the logarithm of their sum over it."""
         names = {each.name for each in log_weights}
         if len(names) == 1:  # parts are made of domains, and so are their sums

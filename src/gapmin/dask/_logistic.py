@@ -43,7 +43,13 @@ class LogisticsOnDask:
         self.classes = classes
         self._last: dict[str, Array] = {}
 
-    def fit(self, parts: list[DaskPart], log_weights: list[Any], log_masses: list[float]) -> list[Any]:
+    def fit(
+        self,
+        parts: list[DaskPart],
+        log_weights: list[Any],
+        log_masses: list[float],
+        random_states: list[np.random.RandomState],
+    ) -> list[Any]:
         """Return a learner for each part, given the log-weights of all rows and the logarithm of their sum over it."""
         wanted = [
             Wanted(part.members, part.classes, log_mass, np.empty(0), self.template.fit_intercept)
