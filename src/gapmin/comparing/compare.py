@@ -15,8 +15,6 @@ from sklearn.base import clone
 from gapmin._parallel import one_thread
 from gapmin.selection import (
     SourceRanking,
-    TransferClassifierCV,
-    TransferRegressorCV,
     TransferVerdict,
     rank_sources,
 )
@@ -24,7 +22,16 @@ from gapmin.selection import (
 from .curve import curve_sizes, draw_rows, labels_needed
 from .folds import Fitted, Fold, Rows, Step, draw_folds, measure, run
 from .league import fit_once, make_league
-from .methods import GAPBOOST, OURS, POOLED, TARGET_ONLY, make_method, method_names
+from .methods import (
+    GAPBOOST,
+    OURS,
+    POOLED,
+    TARGET_ONLY,
+    QuickTransferClassifier,
+    QuickTransferRegressor,
+    make_method,
+    method_names,
+)
 from .result import LabelSaving, LearningCurve, StudyComparison
 from .words import clean, headline
 
@@ -37,7 +44,6 @@ FOLD_SEARCH_ROWS = 300
 
 _FEW_ROWS = 1000
 """Source rows up to which the folds are drawn twice."""
-_CURVE_TREES = 50
 _HARDLY_ANY = 0.1
 _EFFORT = {OURS: 12.0, GAPBOOST: 2.0, TARGET_ONLY: 2.0}
 
@@ -210,7 +216,7 @@ class _Choice:
 
 def _choose(rows: Rows, max_search_rows: int, seed: int) -> _Choice:
     classes = rows.task == "classification"
-    search: Any = TransferClassifierCV if classes else TransferRegressorCV
+    search: Any = QuickTransferClassifier if classes else QuickTransferRegressor
     with one_thread(), warnings.catch_warnings():
         warnings.simplefilter("ignore")
         found = search(max_search_rows=max_search_rows, random_state=seed).fit(
@@ -292,8 +298,4 @@ def _curve(
 def _curve_fit(rows: Rows, model: Any, fold: Fold, size: int) -> Fitted:
     order = np.random.default_rng(fold.seed).permutation(fold.train)
     train = draw_rows(rows.y, size, order, rows.task == "classification")
-    model = clone(model)
-    if "estimator__n_estimators" in model.get_params():
-        # A forest of the last fit has more trees than a point of a curve needs.
-        model.set_params(estimator__n_estimators=min(_CURVE_TREES, model.get_params()["estimator__n_estimators"]))
-    return measure(rows, model, train, fold.test)
+    return measure(rows, clone(model), train, fold.test)

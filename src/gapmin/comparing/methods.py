@@ -48,6 +48,18 @@ def method_names(task: str) -> tuple[str, ...]:
     return tuple(name for name in DESCRIPTIONS if task == "classification" or name != TRANSFERBOOST)
 
 
+class QuickTransferClassifier(TransferClassifierCV):
+    """For a comparison, which trains many: the last fit has no more trees, stages and rounds than the search."""
+
+    _thorough = False
+
+
+class QuickTransferRegressor(TransferRegressorCV):
+    """The same for a regression."""
+
+    _thorough = False
+
+
 def make_method(name: str, task: str, seed: int, *, max_search_rows: int) -> Any:
     """Return a method, unfitted and seeded.
 
@@ -61,7 +73,7 @@ def make_method(name: str, task: str, seed: int, *, max_search_rows: int) -> Any
         Source rows in the search of `TransferCV`, which each fold makes anew.
     """
     classes = task == "classification"
-    search: Any = TransferClassifierCV if classes else TransferRegressorCV
+    search: Any = QuickTransferClassifier if classes else QuickTransferRegressor
     pooling: Any = WeightedPoolingClassifier if classes else WeightedPoolingRegressor
     if name == TARGET_ONLY:
         return search(methods=[TARGET_ONLY], n_repeats=1, random_state=seed)

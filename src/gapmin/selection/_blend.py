@@ -77,10 +77,10 @@ class Blend:
         parts = zip(self.members, self.weights, strict=True)
         return {"method": self.method, "blend": [{**each.params, "weight": weight} for each, weight in parts]}
 
-    def final(self, n_rows: int, seed: int) -> Any:
-        """Return the estimator for the last fit, on so many rows."""
+    def final(self, n_rows: int, seed: int, *, thorough: bool = True) -> Any:
+        """Return the estimator for the last fit, as a candidate does."""
         kind: Any = BlendedRegressor if self.members[0].is_regression else BlendedClassifier
-        members = [each.final(n_rows, seed + k) for k, each in enumerate(self.members)]
+        members = [each.final(n_rows, seed + k, thorough=thorough) for k, each in enumerate(self.members)]
         return kind(members, weights=list(self.weights))
 
     def __str__(self) -> str:

@@ -105,8 +105,10 @@ class Candidate:
         """Return the estimator fitted, as a search needs it."""
         return fit_with_domains(_seeded(clone(self.estimator), seed), X, y, domain)
 
-    def final(self, n_rows: int, seed: int) -> Any:
-        """Return the estimator for the last fit, on so many rows."""
+    def final(self, n_rows: int, seed: int, *, thorough: bool = True) -> Any:
+        """Return the estimator for the last fit, on so many rows; as in the search if it need not be thorough."""
+        if not thorough:
+            return _seeded(clone(self.estimator), seed)
         behind = "booster__" if isinstance(self.estimator, Pipeline) else ""
         within = f"{behind}estimator__" if behind or not self.learner.is_scaled else "estimator__linear__"
         final = {f"{within}{name}": value for name, value in self.learner.final.items()}

@@ -32,6 +32,8 @@ _FEWEST_ROWS = 4
 class _TransferCV(TransferMetaEstimator):
     """The part that classifier and regressor share."""
 
+    _thorough = True  # whether the last fit has more trees, stages and rounds than the search
+
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **TransferMetaEstimator._parameter_constraints,
         "param_grid": [dict, list, None],
@@ -117,9 +119,10 @@ class _TransferCV(TransferMetaEstimator):
         else:
             choice = choose_one(finalists, self.n_standard_errors)
         self._say("the last fit")
-        model = choice.chosen.candidate.final(len(rows), seed)
+        model = choice.chosen.candidate.final(len(rows), seed, thorough=self._thorough)
         self.best_estimator_ = fit_with_domains(model, rows.X, self._labels(rows), rows.domain)
-        self.target_only_estimator_ = choice.alone.candidate.final(int((rows.domain < 0).sum()), seed)
+        n_target = int((rows.domain < 0).sum())
+        self.target_only_estimator_ = choice.alone.candidate.final(n_target, seed, thorough=self._thorough)
         self._record(search, choice, rows)
         return self
 
