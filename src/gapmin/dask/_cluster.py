@@ -9,18 +9,15 @@ from typing import Any
 
 from distributed import get_client
 
+import dask
+
 _SECONDS_TO_ANSWER = 5
 
 
 @contextmanager
 def on_cluster(booster: Any) -> Iterator[None]:
-    """Send the work to the booster's client; else to the current one; else to Dask's threads in this process."""
-    client = booster.client
-    if client is None:
-        try:
-            client = get_client()
-        except ValueError:
-            client = None
+    """Send the work to the booster's client; else to the current one; else to Dask's own scheduler in this process."""
+    client = booster.client or _current_client()
     if client is None:
         yield
         return
@@ -32,6 +29,16 @@ def on_cluster(booster: Any) -> Iterator[None]:
             if _answers(client):
                 raise
             raise ConnectionError(f"the scheduler at {address} is lost: {_remedy(booster.checkpoint_dir)}") from error
+
+
+def _current_client() -> Any:
+    """Return the client that Dask itself would use, if any."""
+    if dask.config.get("scheduler", None) not in (None, "dask.distributed", "distributed"):
+        return None
+    try:
+        return get_client()
+    except ValueError:
+        return None
 
 
 def _answers(client: Any) -> bool:

@@ -115,7 +115,7 @@ def _rows(booster: Any, X: Any, labels: Any, domain: Any, weight: Any, used: Any
         labels = vector(_codes, sizes, kind, labels, used, classes=classes)
     elif used is not None:
         labels = vector(_used, sizes, np.float64, labels, used)
-    domain, labels, weight = (each.persist() for each in (domain, labels, weight))
+    domain, labels = domain.persist(), labels.persist()  # weights that were given are kept already
     n_classes = 0 if classes is None else classes.size
     tables = gather(_table, labels, domain, weight, domains=domains, n_classes=n_classes)
     counts, multiplicities, class_counts = (np.array(each) for each in zip(*tables, strict=True))

@@ -49,10 +49,22 @@ class LogisticObjective:
 
     One output for two classes, one for each class otherwise. Parameters are one flat vector: for each output its
     coefficients, then its intercept. The margins of the last point evaluated are kept.
+
+    With `narrow`, products with X are taken in its own precision, so that no wider copy of it is made.
     """
 
-    def __init__(self, X: Any, codes: NDArray[np.intp], n_classes: int, lam: float, fit_intercept: bool) -> None:
+    def __init__(
+        self,
+        X: Any,
+        codes: NDArray[np.intp],
+        n_classes: int,
+        lam: float,
+        fit_intercept: bool,
+        *,
+        narrow: bool = False,
+    ) -> None:
         self.X = X
+        self.narrow = narrow
         self.codes = codes
         self.lam = lam
         self.fit_intercept = fit_intercept
@@ -92,11 +104,14 @@ class LogisticObjective:
         coef, _ = self.split(h)
         gradient = np.empty((self.n_outputs, h.size // self.n_outputs))
         d = self.X.shape[1]
-        gradient[:, :d] = (self.X.T @ residual).T
+        gradient[:, :d] = (self.X.T @ self._fit_for_product(residual)).T
         gradient[:, :d] += 2 * self.lam * coef
         if self.fit_intercept:
             gradient[:, d] = residual.sum(axis=0)
         return loss + self.lam * float(np.vdot(coef, coef)), gradient.ravel()
+
+    def _fit_for_product(self, values: Array) -> Array:
+        return values.astype(self.dtype, copy=False) if self.narrow else values
 
     def _binary(self, margin: Array) -> tuple[float, Array]:
         loss, wrong = log_loss(self.sign * margin[:, 0])
@@ -176,7 +191,7 @@ class LogisticObjective:
         hessian[:d, :d] = weighted_gram(X, share)
         hessian[np.arange(d), np.arange(d)] += 2 * self.lam
         if self.fit_intercept:
-            hessian[d, :d] = hessian[:d, d] = X.T @ share
+            hessian[d, :d] = hessian[:d, d] = X.T @ self._fit_for_product(share)
             hessian[d, d] = share.sum()
         return hessian
 
