@@ -27,13 +27,13 @@ TARGET_ONLY, POOLED, WEIGHTED = "target only", "pooled", "weighted pooling"
 TRADABOOST, TRANSFERBOOST, GAPBOOST, OURS = "TrAdaBoost", "TransferBoost", "gapBoost", "TransferCV"
 
 DESCRIPTIONS = {
-    TARGET_ONLY: "no source: linear models and forests, the best of them by cross-validation",
+    TARGET_ONLY: "no source: linear models, a forest and gradient boosting, the best averaged",
     POOLED: "all rows alike in a linear model",
     WEIGHTED: "a linear model of all rows, a fixed share of the weight on the target",
     TRADABOOST: "boosting that takes weight from source rows it gets wrong",
     TRANSFERBOOST: "boosting that also weighs whole sources by whether they help",
     GAPBOOST: "boosting that takes weight from source rows on which source and target disagree",
-    OURS: "chooses among the target alone, pooling, source weights and gapBoost, by cross-validation on the target",
+    OURS: "target alone, pooling, source weights and gapBoost by cross-validation on the target, the best averaged",
 }
 
 

@@ -172,7 +172,7 @@ def league_section(outcomes: Sequence[Outcome]) -> Section:
     honest, poisoned = rows_of(outcomes, False), rows_of(outcomes, True)
     text = [
         f"{OURS} is TransferClassifierCV or TransferRegressorCV as it comes: nothing was set. “Target only” is the "
-        "same search without any source: the learner and its settings by cross-validation on the target. Pooled and "
+        "same search without any source: the best learners by cross-validation on the target, averaged. Pooled and "
         "weighted pooling are one logistic regression (lam 0.01 and 0.001) or ridge regression on all rows, the target "
         "with its own share or with 0.8 (0.5 in regressions) of the weight; the boosters have their defaults; gradient "
         "boosting is scikit-learn's HistGradientBoosting on target and source together.",
