@@ -22,13 +22,13 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import dask
 import dask.array as da
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 from distributed import Client, LocalCluster, wait
 
-import dask
 from gapmin import GapBoostClassifier
 from gapmin.dask import DaskGapBoostClassifier
 from gapmin.dask._learners import DaskLearners

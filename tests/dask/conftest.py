@@ -6,11 +6,10 @@ import os
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
+import dask
 import numpy as np
 import pytest
 from distributed import Client, LocalCluster
-
-import dask
 
 
 def new_cluster(**settings):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pickle
+
 import dask.array as da
 import dask.dataframe as dd
 import numpy as np
@@ -135,6 +137,20 @@ def test_chunks_make_no_difference(in_this_process, problem, name, data):
     np.testing.assert_allclose(far.predict(X_).compute(), local.predict(X), atol=1e-6)
 
 
+@pytest.mark.parametrize("name", ["GapBoostClassifier", "GapBoostRegressor", "TransferBoostClassifier"])
+def test_a_source_of_one_row_among_empty_chunks(in_this_process, problem, name):
+    X, y, sample_domain = problem(n_target=8, n_source=6, d=2)
+    order = np.argsort(sample_domain)
+    X, y, sample_domain = X[order], y[order], sample_domain[order]
+    y[:2] = 0, 1
+    sample_domain[-1] = 2
+    y = labels_for(name, X, y, sample_domain)
+    local, far = pair(name, {})
+    local.fit(X, y, sample_domain=sample_domain)
+    X_, y_, domain_ = collections([X, y, sample_domain], (6, 2, 0, 6))
+    assert_same(far.fit(X_, y_, sample_domain=domain_), local)
+
+
 @pytest.mark.parametrize("kind", ["csr_matrix", "csr_array"])
 @pytest.mark.parametrize("name", ["GapBoostClassifier", "GapBoostRegressor"])
 def test_sparse_chunks(cluster, problem, name, kind):
@@ -207,6 +223,7 @@ def test_every_way_to_predict(in_this_process, problem):
         for one, two in zip(getattr(far, method)(X_), getattr(local, method)(X), strict=True):
             np.testing.assert_allclose(one.compute(), two, atol=1e-6)
     np.testing.assert_allclose(list(far.staged_score(X_, y_)), list(local.staged_score(X, y)))
+    np.testing.assert_array_equal(pickle.loads(pickle.dumps(far)).predict(X_).compute(), local.predict(X))
 
 
 def test_the_bound_is_that_of_the_local_booster(in_this_process, problem):

@@ -7,9 +7,8 @@ from concurrent.futures import CancelledError
 from contextlib import contextmanager
 from typing import Any
 
-from distributed import get_client
-
 import dask
+from distributed import get_client
 
 _SECONDS_TO_ANSWER = 5
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import dask.array as da
 import numpy as np
 from numpy.typing import NDArray
 
@@ -48,8 +49,6 @@ def draw(rows: DaskRows, part: DaskPart, log_weight: Any, log_mass: float, rando
 
 
 def _one_a_chunk(values: NDArray[Any]) -> Any:
-    import dask.array as da
-
     return da.from_array(values, chunks=1)
 
 

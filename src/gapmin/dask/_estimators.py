@@ -60,7 +60,8 @@ class OnDask(BaseBoosting):
         return type(self)(client=client, **{name: clone(each, safe=False) for name, each in settings.items()})
 
     def __getstate__(self) -> dict[str, Any]:
-        state = dict(super().__getstate__())
+        """Leave the cluster behind: the client, and the weights that live there."""
+        state = {name: value for name, value in super().__getstate__().items() if name != "sample_weight_"}
         return {**state, "client": None}
 
     def fit(self, X: Any, y: Any, *, sample_domain: Any = None, sample_weight: Any = None) -> Self:

@@ -128,7 +128,7 @@ def logistic_sums(
             results.append(None)
             continue
         # A chunk has no penalty: that is added once, to the sum.
-        objective = LogisticObjective(X[chosen], own_codes, each.classes.size, 0.0, each.fit_intercept, narrow=True)
+        objective = LogisticObjective(X[chosen], own_codes, each.classes.size, 0.0, each.fit_intercept, in_blocks=True)
         objective.weight = np.exp(log_weights[place][chosen] - each.log_mass).astype(objective.dtype)
         if each.bound:
             results.append([0.0, 0.0, objective.curvature_sums(bound=True)])

@@ -34,7 +34,9 @@ class DaskPart(Part):
         """Return the entries of these rows."""
         if self.members is None:
             return vector_
-        return vector(_pick, self.sizes, vector_.dtype, vector_, self._rows.domain, members=self.members)
+        own = vector(_pick, self.sizes, vector_.dtype, vector_, self._rows.domain, members=self.members)
+        # Dask would spread a single row to meet other chunks, and loses its way among the empty ones.
+        return self.without_empty_chunks(own) if self.size == 1 else own
 
     @cached_property
     def X(self) -> Any:
@@ -147,7 +149,7 @@ class DaskRows(Rows):
 
     def assemble(self, on_target: Any, on_sources: list[Any]) -> Any:
         """Return a vector of all rows from what those of the target and of each source have: vectors or numbers."""
-        values = [on_target, *on_sources]
+        values = [each[0] if getattr(each, "shape", ()) == (1,) else each for each in (on_target, *on_sources)]
         return vector(_assemble, self.sizes, np.float64, self.domain, *values, domains=self.domains)
 
     def keep(self, vector_: Any) -> Any:

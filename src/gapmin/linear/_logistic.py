@@ -40,6 +40,9 @@ _COUPLED_LIMIT, _COUPLED_LIMIT_WHEN_SLOW = 150, 1500
 _COUPLED_ROWS = 1 << 14
 """Rows of the coupled Hessian at a time: more than a sample has."""
 
+_PRODUCT_ROWS = 1 << 12
+"""Rows of a product in two precisions at a time."""
+
 _SAMPLE_PER_FEATURE = 30
 """Rows of the Hessian's sample for each feature: enough for a metric within about 20 percent."""
 
@@ -50,7 +53,8 @@ class LogisticObjective:
     One output for two classes, one for each class otherwise. Parameters are one flat vector: for each output its
     coefficients, then its intercept. The margins of the last point evaluated are kept.
 
-    With `narrow`, products with X are taken in its own precision, so that no wider copy of it is made.
+    With `in_blocks`, products of X in single precision with numbers in double are taken over some rows at a time: no
+    copy of X in double precision is made.
     """
 
     def __init__(
@@ -61,10 +65,10 @@ class LogisticObjective:
         lam: float,
         fit_intercept: bool,
         *,
-        narrow: bool = False,
+        in_blocks: bool = False,
     ) -> None:
         self.X = X
-        self.narrow = narrow
+        self.in_blocks = in_blocks
         self.codes = codes
         self.lam = lam
         self.fit_intercept = fit_intercept
@@ -104,14 +108,21 @@ class LogisticObjective:
         coef, _ = self.split(h)
         gradient = np.empty((self.n_outputs, h.size // self.n_outputs))
         d = self.X.shape[1]
-        gradient[:, :d] = (self.X.T @ self._fit_for_product(residual)).T
+        gradient[:, :d] = self._transposed_product(self.X, residual).T
         gradient[:, :d] += 2 * self.lam * coef
         if self.fit_intercept:
             gradient[:, d] = residual.sum(axis=0)
         return loss + self.lam * float(np.vdot(coef, coef)), gradient.ravel()
 
-    def _fit_for_product(self, values: Array) -> Array:
-        return values.astype(self.dtype, copy=False) if self.narrow else values
+    def _transposed_product(self, X: Any, values: Array) -> Array:
+        """Return X' values."""
+        if not self.in_blocks or sp.issparse(X) or X.dtype == values.dtype:
+            return X.T @ values
+        result: Array = np.zeros((X.shape[1], *values.shape[1:]))
+        for start in range(0, X.shape[0], _PRODUCT_ROWS):
+            rows = slice(start, start + _PRODUCT_ROWS)
+            result += X[rows].T @ values[rows]
+        return result
 
     def _binary(self, margin: Array) -> tuple[float, Array]:
         loss, wrong = log_loss(self.sign * margin[:, 0])
@@ -191,7 +202,7 @@ class LogisticObjective:
         hessian[:d, :d] = weighted_gram(X, share)
         hessian[np.arange(d), np.arange(d)] += 2 * self.lam
         if self.fit_intercept:
-            hessian[d, :d] = hessian[:d, d] = X.T @ self._fit_for_product(share)
+            hessian[d, :d] = hessian[:d, d] = self._transposed_product(X, share)
             hessian[d, d] = share.sum()
         return hessian
 
