@@ -8,7 +8,7 @@ import pytest
 from gapmin._statistics import corrected_t_test
 from gapmin.linear import WeightedLogisticRegression
 from gapmin.selection._candidates import GAPBOOST, POOLING, TARGET_ONLY, Candidate, Kit, Learner
-from gapmin.selection._choice import beats, choose, evidence
+from gapmin.selection._choice import beats, choose_one, evidence
 from gapmin.selection._search import Data, Search, Trial
 
 
@@ -29,25 +29,25 @@ def test_the_sources_must_win_by_more_than_one_standard_error():
     alone = trial(TARGET_ONLY, [1.0, 1.0, 1.0, 1.0])
     # Mean gain 0.5; its standard error is sqrt(1/3)/2 = 0.289, and with the other 1.155.
     clear, noisy = trial(POOLING, [0.0, 1.0, 0.0, 1.0]), trial(POOLING, [-1.0, 2.0, -1.0, 2.0])
-    assert choose([alone, clear])[0] is clear
-    assert choose([alone, noisy])[0] is alone
-    assert choose([alone, noisy], n_standard_errors=0.4)[0] is noisy
-    assert choose([alone, clear], n_standard_errors=2.0)[0] is alone
+    assert choose_one([alone, clear])[0] is clear
+    assert choose_one([alone, noisy])[0] is alone
+    assert choose_one([alone, noisy], n_standard_errors=0.4)[0] is noisy
+    assert choose_one([alone, clear], n_standard_errors=2.0)[0] is alone
 
 
 def test_no_gain_at_all_is_not_enough():
     alone, same = trial(TARGET_ONLY, [1.0, 0.5]), trial(POOLING, [1.0, 0.5])
-    assert choose([alone, same])[0] is alone
-    assert choose([alone, same], n_standard_errors=0)[0] is alone
+    assert choose_one([alone, same])[0] is alone
+    assert choose_one([alone, same], n_standard_errors=0)[0] is alone
 
 
 def test_the_simpler_of_two_that_are_level():
     alone = trial(TARGET_ONLY, [1.0, 1.0, 1.0, 1.0])
     boosted = trial(GAPBOOST, [0.1, 0.3, 0.1, 0.3])
     level, behind = trial(POOLING, [0.3, 0.15, 0.3, 0.15]), trial(POOLING, [0.5, 0.7, 0.5, 0.7])
-    chosen, without, best = choose([boosted, alone, level])
+    chosen, without, best = choose_one([boosted, alone, level])
     assert (chosen, without, best) == (level, alone, boosted)
-    assert choose([boosted, alone, behind])[0] is boosted
+    assert choose_one([boosted, alone, behind])[0] is boosted
 
 
 def test_only_folds_that_both_took_part_in_count():
@@ -57,7 +57,7 @@ def test_only_folds_that_both_took_part_in_count():
 
 def test_without_sources_there_is_nothing_to_choose():
     alone, other = trial(TARGET_ONLY, [1.0, 1.0]), trial(TARGET_ONLY, [2.0, 2.0])
-    assert choose([other, alone]) == (alone, alone, None)
+    assert choose_one([other, alone]) == (alone, alone, None)
 
 
 @pytest.fixture
@@ -103,15 +103,16 @@ def test_losses_are_of_rows_that_did_not_train(search):
     assert 0.25 < found.errors[0].mean() < 0.75
 
 
-def test_halving_keeps_the_best_and_two_without_transfer(search):
+def test_halving_keeps_the_best_and_three_without_transfer(search):
     learners = [Learner("own", WeightedLogisticRegression(lam)) for lam in (10.0, 1.0, 0.1, 0.01)]
     kit = Kit(False, [1, 2])
     search.start([each for learner in learners for each in (kit.target_only(learner), *kit.pooling(learner))])
     first = {id(each): each.mean_loss for each in search.trials}
     left = search.go_on()
     assert [each.n_repeats for each in left] == [3] * len(left)
-    assert sum(each.is_target_only for each in left) == 2
-    assert len(left) == 4
+    assert sum(each.is_target_only for each in left) == 3
+    assert len(left) == 3 + 8
+    assert all(bool(each.predicted) == (each in left) for each in search.trials)
     best = min((each for each in search.trials if not each.is_target_only), key=lambda each: first[id(each)])
     assert best.n_repeats >= 2
 

@@ -266,8 +266,8 @@ def test_a_forest_of_very_many_rows_is_held_small(monkeypatch):
 
     candidate = _candidates.Kit(False, [1]).pooling(_candidates.forest(False))[0]
     monkeypatch.setattr(_candidates, "_MANY_ROWS", 50)
-    monkeypatch.setattr(_candidates, "_OF_MANY_ROWS", {"bootstrap": True, "max_samples": 50, "max_leaf_nodes": 8})
+    monkeypatch.setattr(_candidates, "_FOREST_OF_MANY", {"bootstrap": True, "max_samples": 50, "max_leaf_nodes": 8})
     X, y, domain = problem(20, 80)
-    fitted = candidate.fit(X, y, domain, 0, last=True).estimator_
+    fitted = candidate.final(len(y), 0).fit(X, y, sample_domain=domain).estimator_
     assert max(tree.get_n_leaves() for tree in fitted.estimators_) <= 8
     assert candidate.fit(X, y, domain, 0).estimator_.max_leaf_nodes is None
