@@ -44,7 +44,7 @@ def transfer_problem(seed=3, *, n_target=60, n_source=400, d=5, n_classes=2, n_s
     score = X @ rng.normal(size=(d, n_classes)) + noise * rng.normal(size=(len(X), n_classes))
     score[sample_domain > 0] += 0.5 * X[sample_domain > 0] @ rng.normal(size=(d, n_classes))
     y = score.argmax(axis=1)
-    y[: 2 * n_classes] = np.repeat(np.arange(n_classes), 2)
+    y[: 2 * n_classes] = np.repeat(np.arange(n_classes), 2)[: len(y)]
     order = rng.permutation(len(X))
     return X[order], y[order], sample_domain[order]
 

@@ -123,7 +123,10 @@ def compare_study(
     curve = _curve(rows, models, folds[:n_splits], sizes, n_jobs, on_done)
     on_progress(1.0, n_steps)
 
-    recommended = tuple(names[number - 1] for number in choice.sources)
+    used = tuple(names[number - 1] for number in choice.sources)
+    # A blend may leave some weight to a source that by itself clearly hurts: nobody is told to use that one.
+    hurting = {each.name for each in ranking.sources if each.verdict == "hurts"}
+    recommended = tuple(name for name in used if name not in hurting) or used
     alone = curve.means(TARGET_ONLY)
     saving, at_start = (
         labels_needed(sizes, alone, curve.means(OURS)[place], sizes[place])
