@@ -8,12 +8,10 @@ from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 
 from gapmin import (
     AdaBoostClassifier,
-    AdaBoostRegressor,
     GapBoostClassifier,
     GapBoostRegressor,
     TrAdaBoostClassifier,
-    TrAdaBoostRegressor,
-    TransferBoostClassifier,
+    boosting,
 )
 
 X = np.random.default_rng(0).normal(size=(10, 2))
@@ -29,15 +27,7 @@ class NeverFit(ClassifierMixin, RegressorMixin, BaseEstimator):
         return X
 
 
-BOOSTERS = [
-    AdaBoostClassifier,
-    AdaBoostRegressor,
-    GapBoostClassifier,
-    GapBoostRegressor,
-    TrAdaBoostClassifier,
-    TrAdaBoostRegressor,
-    TransferBoostClassifier,
-]
+BOOSTERS = [getattr(boosting, name) for name in boosting.__all__]
 
 
 @pytest.mark.parametrize("booster", BOOSTERS)

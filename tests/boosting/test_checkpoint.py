@@ -19,23 +19,13 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from gapmin import (
     AdaBoostClassifier,
-    AdaBoostRegressor,
     GapBoostClassifier,
     GapBoostRegressor,
     TrAdaBoostClassifier,
-    TrAdaBoostRegressor,
-    TransferBoostClassifier,
+    boosting,
 )
 
-BOOSTERS = [
-    AdaBoostClassifier,
-    AdaBoostRegressor,
-    GapBoostClassifier,
-    GapBoostRegressor,
-    TrAdaBoostClassifier,
-    TrAdaBoostRegressor,
-    TransferBoostClassifier,
-]
+BOOSTERS = [getattr(boosting, name) for name in boosting.__all__]
 KEPT = (
     "estimator_weights_",
     "estimator_errors_",

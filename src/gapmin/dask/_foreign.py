@@ -12,6 +12,7 @@ from sklearn.base import clone
 
 from gapmin.boosting._learners import seed_unseeded
 from gapmin.dask._chunks import vector
+from gapmin.dask._fits import Job
 from gapmin.dask._rows import DaskPart, DaskRows
 
 _MOST_ATTEMPTS = 3
@@ -36,26 +37,19 @@ class ForeignOnDask:
         self.rows = rows
         self.classes = classes
 
-    def fit(
-        self,
-        parts: list[DaskPart],
-        log_weights: list[Any],
-        log_masses: list[float],
-        random_states: list[np.random.RandomState],
-    ) -> list[Any]:
-        """Return a learner for each part, given the log-weights of all rows and the logarithm of their sum over it."""
-        asked = zip(parts, log_weights, log_masses, random_states, strict=True)
-        return [self._fit_again(*each) for each in asked]
+    def fit(self, jobs: list[Job]) -> list[Any]:
+        """Return a learner for each job."""
+        return [self._fit_again(job) for job in jobs]
 
-    def _fit_again(self, part: DaskPart, log_weight: Any, log_mass: float, random_state: np.random.RandomState) -> Any:
-        self._check_classes(part)
+    def _fit_again(self, job: Job) -> Any:
+        self._check_classes(job.part)
         learner = clone(self.template)
-        seed_unseeded(learner, random_state)
+        seed_unseeded(learner, job.random_state)
         client = get_client()
         for attempt in range(1, _MOST_ATTEMPTS + 1):
             before = set(client.nthreads())
             try:
-                return self._fit_once(clone(learner), part, log_weight, log_mass)
+                return self._fit_once(clone(learner), job)
             except Exception as error:  # each library has its own for a worker that is gone
                 if not _lost_any(client, before):
                     raise
@@ -66,8 +60,9 @@ class ForeignOnDask:
                     ) from error
         raise AssertionError("one of the attempts returned or raised")
 
-    def _fit_once(self, learner: Any, part: DaskPart, log_weight: Any, log_mass: float) -> Any:
-        weight = np.exp(part.of(log_weight) - log_mass) * part.count
+    def _fit_once(self, learner: Any, job: Job) -> Any:
+        part = job.part
+        weight = np.exp(part.of(job.log_weight) - job.log_mass) * part.count
         y = part.of(self.rows.y)
         if self.classes is not None:
             y = vector(_labels, part.sizes, self.classes.dtype, y, classes=self.classes)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections import deque
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,24 +15,12 @@ from sklearn.linear_model import LinearRegression, Ridge
 from gapmin.boosting._learners import Learners, predict_numbers
 from gapmin.dask._chunks import matrix
 from gapmin.dask._draws import draw
+from gapmin.dask._fits import Fits, Job
 from gapmin.dask._foreign import ForeignOnDask, has_dask_fit
 from gapmin.dask._least_squares import LeastSquaresOnDask
 from gapmin.dask._logistic import LogisticsOnDask
 from gapmin.dask._rows import DaskPart, DaskRows, read
 from gapmin.linear import WeightedLogisticRegression
-
-
-class Fits(Protocol):
-    """A learning algorithm that trains on several parts at once."""
-
-    def fit(
-        self,
-        parts: list[DaskPart],
-        log_weights: list[Any],
-        log_masses: list[float],
-        random_states: list[np.random.RandomState],
-    ) -> list[Any]:
-        """Return a learner for each part, given the log-weights of all rows and the logarithm of their sum over it."""
 
 
 class DaskLearners(Learners):
@@ -97,24 +85,21 @@ class DaskLearners(Learners):
 
     def _fit(self, parts: list[DaskPart], log_weight: Any, seed: int) -> list[Any]:
         log_mass = self.rows.log_mass(log_weight)
-        log_masses = [float(logsumexp(log_mass[part.columns])) for part in parts]
-        log_weights = [log_weight] * len(parts)
-        random_states = [np.random.RandomState([seed, k]) for k in range(len(parts))]
-        one_class = [self.classes is not None and part.classes.size == 1 for part in parts]
-        several = [k for k, alone in enumerate(one_class) if not alone]
-        if self.resample:
-            for k in several:
-                log_weights[k] = draw(self.rows, parts[k], log_weight, log_masses[k], random_states[k])
-                log_masses[k] = float(np.log(parts[k].size))
-        fitted = iter(
-            self._fits.fit(
-                [parts[k] for k in several],
-                [log_weights[k] for k in several],
-                [log_masses[k] for k in several],
-                [random_states[k] for k in several],
-            )
-        )
-        return [self._constant(part) if alone else next(fitted) for part, alone in zip(parts, one_class, strict=True)]
+        jobs = []
+        for k, part in enumerate(parts):
+            if self._has_one_class(part):
+                continue
+            mass, random_state = float(logsumexp(log_mass[part.columns])), np.random.RandomState([seed, k])
+            if self.resample:
+                drawn = draw(self.rows, part, log_weight, mass, random_state)
+                jobs.append(Job(part, drawn, float(np.log(part.size)), random_state))
+            else:
+                jobs.append(Job(part, log_weight, mass, random_state))
+        fitted = iter(self._fits.fit(jobs))
+        return [self._constant(part) if self._has_one_class(part) else next(fitted) for part in parts]
+
+    def _has_one_class(self, part: DaskPart) -> bool:
+        return self.classes is not None and part.classes.size == 1
 
     def _constant(self, part: DaskPart) -> DummyClassifier:
         assert self.classes is not None

@@ -12,6 +12,7 @@ from sklearn.linear_model import Ridge
 
 from gapmin.boosting._rows import Array
 from gapmin.dask._chunks import gather, total
+from gapmin.dask._fits import Job
 from gapmin.dask._rows import DaskPart, DaskRows, read
 from gapmin.linear._matrix import dense
 from gapmin.linear._solver import weighted_gram
@@ -27,41 +28,29 @@ class LeastSquaresOnDask:
         self.rows = rows
         self._shift: Array | None = None
 
-    def fit(
-        self,
-        parts: list[DaskPart],
-        log_weights: list[Any],
-        log_masses: list[float],
-        random_states: list[np.random.RandomState],
-    ) -> list[Any]:
-        """Return a learner for each part, given the log-weights of all rows and the logarithm of their sum over it."""
-        names = {each.name for each in log_weights}
-        if len(names) == 1:  # parts are made of domains, and so are their sums
-            return self._fit_each(parts, log_weights[0], log_masses)
-        return [
-            self._fit_each([part], log_weight, [log_mass])[0]
-            for part, log_weight, log_mass in zip(parts, log_weights, log_masses, strict=True)
-        ]
+    def fit(self, jobs: list[Job]) -> list[Any]:
+        """Return a learner for each job."""
+        if len({job.log_weight.name for job in jobs}) == 1:  # parts are made of domains, and so are their sums
+            return self._fit_together(jobs)
+        return [self._fit_together([job])[0] for job in jobs]
 
-    def _fit_each(self, parts: list[DaskPart], log_weight: Any, log_masses: list[float]) -> list[Any]:
+    def _fit_together(self, jobs: list[Job]) -> list[Any]:
+        """Return the learners of jobs that have their weights in common, after one pass."""
         rows = self.rows
-        largest = max(log_masses)
+        largest = max(job.log_mass for job in jobs)
         sums = total(
             _moments,
             rows.X,
             rows.used,
             rows.y,
             rows.domain,
-            log_weight,
+            jobs[0].log_weight,
             domains=rows.domains,
             shift=self._origin(),
             log_scale=largest,
             dtype_=rows.dtype,
         )
-        return [
-            self._solve(part, sum(sums[k] for k in part.columns), log_mass - largest)
-            for part, log_mass in zip(parts, log_masses, strict=True)
-        ]
+        return [self._solve(job.part, sum(sums[k] for k in job.part.columns), job.log_mass - largest) for job in jobs]
 
     def _origin(self) -> Array:
         """Return a point among the rows: sums around it do not cancel when they are centred."""

@@ -11,14 +11,10 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 
 from gapmin.dask._chunks import total
-from gapmin.dask._rows import DaskPart, DaskRows, read, select
-from gapmin.linear._logistic import (
-    LogisticObjective,
-    SummedLogistic,
-    WeightedLogisticRegression,
-    tolerance,
-    write_into,
-)
+from gapmin.dask._fits import Job
+from gapmin.dask._rows import DaskRows, read, select
+from gapmin.linear._logistic import WeightedLogisticRegression, tolerance, write_into
+from gapmin.linear._logistic_objective import LogisticObjective, SummedLogistic
 from gapmin.linear._solver import Array, Solution, descend
 
 
@@ -43,24 +39,21 @@ class LogisticsOnDask:
         self.classes = classes
         self._last: dict[str, Array] = {}
 
-    def fit(
-        self,
-        parts: list[DaskPart],
-        log_weights: list[Any],
-        log_masses: list[float],
-        random_states: list[np.random.RandomState],
-    ) -> list[Any]:
-        """Return a learner for each part, given the log-weights of all rows and the logarithm of their sum over it."""
+    def fit(self, jobs: list[Job]) -> list[Any]:
+        """Return a learner for each job."""
         wanted = [
-            Wanted(part.members, part.classes, log_mass, np.empty(0), self.template.fit_intercept)
-            for part, log_mass in zip(parts, log_masses, strict=True)
+            Wanted(job.part.members, job.part.classes, job.log_mass, np.empty(0), self.template.fit_intercept)
+            for job in jobs
         ]
+        log_weights = [job.log_weight for job in jobs]
+        parts = [job.part for job in jobs]
         objectives, descents, points = [], [], []
         for k, part in enumerate(parts):
             objective = SummedLogistic(
                 self.rows.n_features,
                 part.classes.size,
-                self.template,
+                self.template.lam,
+                self.template.fit_intercept,
                 self.rows.dtype,
                 partial(self._bound, k, wanted[k], log_weights),
             )
