@@ -74,21 +74,36 @@ def test_evidence_is_the_corrected_test_over_folds(search):
     search.go_on()
     differences = []
     for repeat in range(3):
-        for _, test in search.folds(repeat):
-            rows = test - 30  # the target's rows stand from 30 on
+        for fold in search.folds(repeat):
+            rows = fold.test - 30  # the target's rows stand from 30 on
             differences.append((one.losses[repeat][rows] - other.losses[repeat][rows]).mean())
     found, by_hand = evidence(search, one, other), corrected_t_test(differences, n_train=30, n_test=10)
     assert found.p_value == pytest.approx(by_hand.p_value)
     assert found.mean == pytest.approx(by_hand.mean)
 
 
-def test_folds_test_each_target_row_once_and_train_on_every_source_row(search):
+def test_folds_test_each_target_row_once_and_train_on_every_source_row_that_is_not_held_out(search):
     for repeat in range(3):
         folds = search.folds(repeat)
-        assert sorted(np.concatenate([test for _, test in folds])) == list(range(30, 70))
-        for train, test in folds:
-            assert set(train) == set(range(90)) - set(test)
-    assert any(not np.array_equal(a[1], b[1]) for a, b in zip(search.folds(0), search.folds(1), strict=True))
+        assert sorted(np.concatenate([fold.test for fold in folds])) == list(range(30, 70))
+        for fold in folds:
+            assert set(fold.train) == set(range(90)) - set(fold.test) - set(fold.held)
+    assert any(not np.array_equal(a.test, b.test) for a, b in zip(search.folds(0), search.folds(1), strict=True))
+
+
+def test_a_tenth_of_every_source_is_held_out_in_each_fold_of_the_first_repeat(search):
+    held = [fold.held for fold in search.folds(0)]
+    assert [(part < 30).sum() for part in held] == [3] * 4
+    assert [(part >= 70).sum() for part in held] == [2] * 4
+    together = np.concatenate(held)
+    assert np.unique(together).size == together.size
+    assert all(fold.held.size == 0 for fold in search.folds(1))
+
+
+def test_no_more_than_200_rows_of_a_large_source_are_held_out():
+    domain = np.repeat([-1, 1], [10, 5000])
+    large = Search(Data(np.zeros((5010, 1)), np.zeros(5010), domain, None), 5, 1, None, 0)
+    assert [fold.held.size for fold in large.folds(0)] == [200] * 5
 
 
 def test_losses_are_of_rows_that_did_not_train(search):

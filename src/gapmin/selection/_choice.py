@@ -10,6 +10,7 @@ import numpy as np
 
 from gapmin._statistics import TTest, corrected_t_test
 from gapmin.selection._candidates import METHODS
+from gapmin.selection._kinship import standard_errors_needed
 from gapmin.selection._search import Search, Trial
 
 
@@ -40,6 +41,9 @@ class TransferVerdict:
         than it is: read it as a description, not as a proof.
     n_target, n_source : int
         Rows.
+    kinship : float
+        How well target and sources predict each other, of the source closest to the target: about 1 for one and the
+        same domain, 0 for strangers, below 0 for labels turned round. NaN where it was not measured.
     """
 
     transfers: bool
@@ -55,6 +59,7 @@ class TransferVerdict:
     p_value: float
     n_target: int
     n_source: int
+    kinship: float = np.nan
 
     def __str__(self) -> str:
         rows = f"{self.n_target} target rows"
@@ -68,6 +73,11 @@ class TransferVerdict:
             if self.difference < 0:
                 return f"The sources are left out: with the best use of them {evidence}, too little to trust them."
             return f"The sources are left out: even with the best use of them {evidence}."
+        if self.difference >= 0:
+            return (
+                f"The sources are used ({self.method}) for their kinship, {self.kinship:.2f} of 1: they and the target "
+                f"predict each other well, although {evidence}."
+            )
         clear = "clearly" if self.high < 0 else "may"
         return (
             f"The sources {clear} help ({self.method}): {evidence}; the best of many on these rows, which flatters it."
@@ -99,29 +109,37 @@ class Choice(NamedTuple):
 def choose_blend(search: Search, trials: Sequence[Trial[Any]], n_standard_errors: float = 1.0) -> Choice:
     """Choose between two blends: of those without sources, and of those with them.
 
-    The first, unless the second has a loss that is lower by more than one standard error of the paired difference.
+    The first, unless the second has a loss that is lower by more than the standard errors needed of the paired
+    difference.
     """
     alone = search.blend([each for each in trials if each.is_target_only])
     others = [each for each in trials if not each.is_target_only]
     if not others:
         return Choice(alone, alone, None)
     best = search.blend(others)
-    return Choice(best if beats(best, alone, n_standard_errors) else alone, alone, best)
+    needed = standard_errors_needed(n_standard_errors, kinship_of(search))
+    return Choice(best if beats(best, alone, needed) else alone, alone, best)
 
 
-def choose_one(trials: Sequence[Trial[Any]], n_standard_errors: float = 1.0) -> Choice:
+def kinship_of(search: Search) -> float | None:
+    """Return the kinship of the closest source, None where it was not measured."""
+    return None if search.source_rows is None else search.source_rows.closest
+
+
+def choose_one(trials: Sequence[Trial[Any]], n_standard_errors: float = 1.0, kinship: float | None = None) -> Choice:
     """Choose one by the one-standard-error rule in favour of the simpler.
 
-    Without sources, unless the best with sources has a loss that is lower by more than one standard error of the paired
-    difference. Then the simplest method that is within one standard error of that best; within a method the lowest
-    loss.
+    Without sources, unless the best with sources has a loss that is lower by more than the standard errors needed of
+    the paired difference. Then the simplest method that is within one standard error of that best; within a method the
+    lowest loss.
     """
     alone = min((each for each in trials if each.is_target_only), key=lambda each: each.mean_loss)
     others = [each for each in trials if not each.is_target_only]
     if not others:
         return Choice(alone, alone, None)
     best = min(others, key=lambda each: each.mean_loss)
-    if not beats(best, alone, n_standard_errors):
+    needed = standard_errors_needed(n_standard_errors, kinship)
+    if not beats(best, alone, needed):
         return Choice(alone, alone, best)
     near = [each for each in others if not beats(best, each, n_standard_errors)]
     simplest = min(METHODS.index(each.candidate.method) for each in near)
@@ -129,7 +147,7 @@ def choose_one(trials: Sequence[Trial[Any]], n_standard_errors: float = 1.0) -> 
         (each for each in near if METHODS.index(each.candidate.method) == simplest), key=lambda each: each.mean_loss
     )
     # The simplest need not itself beat the target alone by enough: then the best, which does.
-    return Choice(chosen if beats(chosen, alone, n_standard_errors) else best, alone, best)
+    return Choice(chosen if beats(chosen, alone, needed) else best, alone, best)
 
 
 def evidence(search: Search, one: Trial[Any], other: Trial[Any]) -> TTest:
@@ -142,6 +160,7 @@ def evidence(search: Search, one: Trial[Any], other: Trial[Any]) -> TTest:
 def verdict(search: Search, choice: Choice, n_target: int, n_source: int) -> TransferVerdict:
     """Say what was chosen, and what speaks for it or, where the sources are left out, against them."""
     chosen, alone, best = choice
+    kin = kinship_of(search)
     test = None if best is None else evidence(search, best if chosen is alone else chosen, alone)
     low, high = (np.nan, np.nan) if test is None else test.interval(0.95)
     return TransferVerdict(
@@ -158,4 +177,5 @@ def verdict(search: Search, choice: Choice, n_target: int, n_source: int) -> Tra
         p_value=np.nan if test is None else test.p_value,
         n_target=n_target,
         n_source=n_source,
+        kinship=np.nan if kin is None else kin,
     )

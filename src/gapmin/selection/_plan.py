@@ -24,9 +24,10 @@ def run(search: Search, kit: Kit, learners: Sequence[Learner], methods: Iterable
     if POOLING in wanted or GAP_WEIGHTING in wanted:
         first += [each for learner in learners for each in kit.pooling(learner)]
     trials = search.start(first)
+    search.look_at_sources()
     pooled = [trial for trial in trials if not trial.is_target_only]
     if pooled:
-        best = min(pooled, key=lambda trial: trial.mean_loss).candidate
+        best = min(pooled, key=search.merit).candidate
         more = kit.single_sources(best) if POOLING in wanted else []
         if GAP_WEIGHTING in wanted and _has_numbers(search.data.X):
             more += kit.gap_weighting(best)

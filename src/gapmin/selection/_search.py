@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, NamedTuple, TypeVar
 
 import numpy as np
 from joblib import effective_n_jobs
@@ -18,12 +18,16 @@ from sklearn.utils.parallel import Parallel, delayed
 from gapmin.boosting._rows import Array
 from gapmin.domains import TargetKFold
 from gapmin.selection._blend import Blend, greedy_weights
-from gapmin.selection._candidates import TARGET_ONLY, Candidate
+from gapmin.selection._candidates import POOLING, TARGET_ONLY, Candidate
 from gapmin.selection._fitting import predict_any
+from gapmin.selection._kinship import SourceRows
 
 _FEWEST_LEFT = 8
 _FEWEST_ALONE = 3
 """Candidates with and without sources that no halving goes below: the members of a blend."""
+
+_HELD_SHARE, _MOST_HELD = 0.1, 200
+"""Of a source's rows, how many a fold of the first repeat holds out."""
 
 
 @dataclass(frozen=True)
@@ -70,17 +74,30 @@ class Data:
         The loss is half the Brier score of the probabilities, or the squared error in units of the target's variance;
         the error is 1 for a wrong class, or the squared error.
         """
-        y = self.y[self.target]
+        y, losses = self.y[self.target], self.row_losses(self.target, predicted)
         if self.classes is None:
-            squared = (predicted - y) ** 2
             variance = float(np.var(y))
-            return squared / (variance if variance > 0 else 1.0), squared
-        truth = y[:, None] == self.classes
+            return losses / (variance if variance > 0 else 1.0), losses
         right = self.classes[predicted.argmax(axis=-1)] == y
-        return ((predicted - truth) ** 2).sum(axis=-1) / 2, (~right).astype(float)
+        return losses, (~right).astype(float)
+
+    def row_losses(self, rows: NDArray[np.intp], predicted: Array) -> Array:
+        """Return the squared error of any rows' values, or half the Brier score of their probabilities."""
+        y = self.y[rows]
+        if self.classes is None:
+            return np.asarray((predicted - y) ** 2)
+        truth = y[:, None] == self.classes
+        return np.asarray(((predicted - truth) ** 2).sum(axis=-1) / 2)
 
 
-_Fold = tuple[NDArray[np.intp], NDArray[np.intp]]
+class Fold(NamedTuple):
+    """Rows to train on, target rows to test on, and source rows that are held out to judge by."""
+
+    train: NDArray[np.intp]
+    test: NDArray[np.intp]
+    held: NDArray[np.intp]
+
+
 _Kind = TypeVar("_Kind", Candidate, Blend)
 
 
@@ -97,6 +114,8 @@ class Trial(Generic[_Kind]):
         Of these predictions.
     by_fold : list of float
         The mean loss of each fold of each repeat.
+    on_sources : ndarray of shape (n_held,) or (n_held, n_classes)
+        For each source row that the first repeat held out, fold after fold.
     """
 
     candidate: _Kind
@@ -104,11 +123,17 @@ class Trial(Generic[_Kind]):
     losses: list[Array] = field(default_factory=list)
     errors: list[Array] = field(default_factory=list)
     by_fold: list[float] = field(default_factory=list)
+    on_sources: Array = field(default_factory=lambda: np.empty(0))
 
     @property
     def n_repeats(self) -> int:
         """In how many repeats it took part."""
         return len(self.losses)
+
+    @property
+    def held_out(self) -> tuple[Array, Array]:
+        """The first repeat's predictions of the target's rows and of the sources'."""
+        return self.predicted[0], self.on_sources
 
     @property
     def is_target_only(self) -> bool:
@@ -157,13 +182,33 @@ class Search:
         self.seed = seed
         self.on_progress = on_progress
         self.trials: list[Trial[Candidate]] = []
+        self.source_rows: SourceRows | None = None
+        self._pooled: list[Trial[Candidate]] = []
         self._parallel = Parallel(n_jobs=n_jobs) if effective_n_jobs(n_jobs) > 1 else None
 
-    def folds(self, repeat: int) -> list[_Fold]:
-        """Return the rows to train and to test on, fold by fold."""
+    def folds(self, repeat: int) -> list[Fold]:
+        """Return the rows to train and to test on, fold by fold.
+
+        In the first repeat each fold also holds out a tenth of every source, no row twice; in the others all of them
+        train.
+        """
         splitter = TargetKFold(self.n_splits, shuffle=True, random_state=(self.seed + repeat) % 2**32)
         strata = None if self.data.classes is None else self.data.y
-        return list(splitter.split(self.data.domain, strata, groups=self.data.domain))
+        pairs = list(splitter.split(self.data.domain, strata, groups=self.data.domain))
+        if repeat > 0:
+            return [Fold(train, test, np.empty(0, dtype=np.intp)) for train, test in pairs]
+        held = self._held_out(len(pairs))
+        return [Fold(np.setdiff1d(train, part), test, part) for (train, test), part in zip(pairs, held, strict=True)]
+
+    def _held_out(self, n_folds: int) -> list[NDArray[np.intp]]:
+        random = np.random.default_rng(self.seed)
+        parts: list[list[NDArray[np.intp]]] = [[] for _ in range(n_folds)]
+        for number in self.data.sources:
+            rows = random.permutation(np.flatnonzero(self.data.domain == number))
+            size = min(int(_HELD_SHARE * rows.size), _MOST_HELD)
+            for place, part in enumerate(parts):
+                part.append(rows[place * size : (place + 1) * size])
+        return [np.concatenate(part) if part else np.empty(0, dtype=np.intp) for part in parts]
 
     def start(self, candidates: Iterable[Candidate]) -> list[Trial[Candidate]]:
         """Put candidates to the first repeat, and return their trials."""
@@ -172,6 +217,36 @@ class Search:
         if trials:
             self._repeat(trials, 0)
         return trials
+
+    def look_at_sources(self) -> None:
+        """Let what models of the target alone, and of all rows alike, say of the sources' rows count from now on."""
+        self._pooled = [
+            each
+            for each in self.trials
+            if each.candidate.method == POOLING and each.candidate.settings["target_share"] is None
+        ]
+        held = np.concatenate([fold.held for fold in self.folds(0)])
+        if not self._pooled or not held.size:
+            return
+        by_learner = {id(each.candidate.learner): each for each in self.trials if each.is_target_only}
+        alone = [by_learner[id(each.candidate.learner)].held_out for each in self._pooled]
+        pooled = [each.held_out for each in self._pooled]
+        self.source_rows = SourceRows.measured(self.data, held, alone, pooled)
+
+    def _on_sources(self, trial: Trial[Candidate]) -> Array:
+        """Return a trial's predictions of the held-out source rows.
+
+        Of a pooling it is those of its learner on all rows alike: they shall say which learner suits such rows, not
+        that more weight on the sources suits the sources.
+        """
+        same = (each for each in self._pooled if each.candidate.learner is trial.candidate.learner)
+        return next(same, trial).on_sources
+
+    def merit(self, trial: Trial[Candidate]) -> float:
+        """Return the loss by which candidates are ranked: on the target's rows, and with sources on theirs too."""
+        if self.source_rows is None or trial.is_target_only:
+            return trial.mean_loss
+        return trial.mean_loss + self.source_rows.loss(self._on_sources(trial))
 
     def go_on(self) -> list[Trial[Candidate]]:
         """Make the other repeats, each with the best quarter of the last, and return who took part in all.
@@ -185,7 +260,7 @@ class Search:
         return left
 
     def _best(self, trials: Sequence[Trial[Candidate]]) -> list[Trial[Candidate]]:
-        ranked = sorted(trials, key=lambda each: each.mean_loss)
+        ranked = sorted(trials, key=self.merit)
         alone = [each for each in ranked if each.is_target_only]
         others = [each for each in ranked if not each.is_target_only]
         left = [*alone[:_FEWEST_ALONE], *others[: max(len(others) // 4, _FEWEST_LEFT)]]
@@ -197,7 +272,7 @@ class Search:
     def blend(self, trials: Sequence[Trial[Candidate]]) -> Trial[Any]:
         """Return the weighted mean of trials that took part in all repeats, as a trial of its own."""
         stacked = np.array([trial.predicted for trial in trials])
-        weights = greedy_weights(stacked, lambda mean: self.data.losses(mean)[0].mean())
+        weights = self._weights(trials, stacked)
         members = [(trial.candidate, weight) for trial, weight in zip(trials, weights, strict=True) if weight > 0]
         if len(members) == 1:
             return trials[int(weights.argmax())]
@@ -205,6 +280,24 @@ class Search:
         for repeat, mean in enumerate(np.tensordot(weights, stacked, axes=1)):
             self._note(blended, mean, self.folds(repeat))
         return blended
+
+    def _weights(self, trials: Sequence[Trial[Candidate]], stacked: Array) -> Array:
+        """Return the weights that make the loss on held-out rows low: the target's, and with sources theirs too."""
+
+        def on_target(mean: Array) -> float:
+            return float(self.data.losses(mean)[0].mean())
+
+        rows = self.source_rows
+        if rows is None or any(trial.is_target_only for trial in trials):
+            return greedy_weights(stacked, on_target)
+        others = np.array([self._on_sources(trial) for trial in trials])
+        shape, cut = stacked.shape[1:], stacked[0].size
+
+        def on_both(mean: Array) -> float:
+            return on_target(mean[:cut].reshape(shape)) + rows.loss(mean[cut:].reshape(others.shape[1:]))
+
+        n_trials = len(trials)
+        return greedy_weights(np.hstack([stacked.reshape(n_trials, -1), others.reshape(n_trials, -1)]), on_both)
 
     def _repeat(self, trials: Sequence[Trial[Candidate]], repeat: int) -> None:
         self.on_progress(f"repeat {repeat + 1} of {self.n_repeats}: {len(trials)} candidates")
@@ -219,38 +312,39 @@ class Search:
         shape = (data.target.size,) if data.classes is None else (data.target.size, data.classes.size)
         for trial, parts in zip(trials, _in_groups(found, len(folds)), strict=True):
             predicted = np.empty(shape)
-            for (_, test), part in zip(folds, parts, strict=True):
-                predicted[data.position[test]] = part
+            for fold, part in zip(folds, parts, strict=True):
+                predicted[data.position[fold.test]] = part[: fold.test.size]
+            if repeat == 0:
+                held = [part[fold.test.size :] for fold, part in zip(folds, parts, strict=True)]
+                trial.on_sources = np.concatenate(held)
             self._note(trial, predicted, folds)
 
-    def _note(
-        self, trial: Trial[Any], predicted: Array, folds: Sequence[tuple[NDArray[np.intp], NDArray[np.intp]]]
-    ) -> None:
+    def _note(self, trial: Trial[Any], predicted: Array, folds: Sequence[Fold]) -> None:
         """Add a repeat to what is known of a trial."""
         losses, errors = self.data.losses(predicted)
         trial.predicted.append(predicted)
         trial.losses.append(losses)
         trial.errors.append(errors)
-        trial.by_fold += [float(losses[self.data.position[test]].mean()) for _, test in folds]
+        trial.by_fold += [float(losses[self.data.position[fold.test]].mean()) for fold in folds]
 
     def _seed(self, repeat: int, place: int) -> int:
         # The same for every candidate: learners that differ in weights alone then draw the same numbers.
         return int(np.random.SeedSequence([self.seed, repeat, place]).generate_state(1)[0] % 2**31)
 
 
-def held_out(candidate: Candidate, data: Data, fold: _Fold, seed: int) -> Array:
-    """Train on the rows of a fold and predict the others: values, or a probability for each class."""
-    train, test = fold
-    X, y, domain = _safe_indexing(data.X, train), data.y[train], data.domain[train]
+def held_out(candidate: Candidate, data: Data, fold: Fold, seed: int) -> Array:
+    """Train on the rows of a fold and predict those tested and held out: values, or a probability for each class."""
+    X, y, domain = _safe_indexing(data.X, fold.train), data.y[fold.train], data.domain[fold.train]
+    asked = np.concatenate([fold.test, fold.held])
     of_target = y[domain < 0]
-    if data.classes is not None and candidate.method != "pooling" and (of_target == of_target[0]).all():
+    if data.classes is not None and candidate.method != POOLING and (of_target == of_target[0]).all():
         # Nothing can be learnt of a target with one class: it is what there is to say.
-        return np.tile((data.classes == of_target[0]).astype(float), (test.size, 1))
+        return np.tile((data.classes == of_target[0]).astype(float), (asked.size, 1))
     # The rows were checked once, and the settings are ours.
     with warnings.catch_warnings(), config_context(assume_finite=True, skip_parameter_validation=True):
         warnings.simplefilter("ignore", ConvergenceWarning)  # a setting that does not converge may still lose fairly
         model = candidate.fit(X, y, domain, seed)
-        return predict_any(model, _safe_indexing(data.X, test), data.classes)
+        return predict_any(model, _safe_indexing(data.X, asked), data.classes)
 
 
 def _in_groups(items: Sequence[Any], size: int) -> Iterable[Sequence[Any]]:

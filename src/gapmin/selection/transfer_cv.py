@@ -19,7 +19,7 @@ from gapmin.boosting._rows import Array, Rows
 from gapmin.linear import WeightedLogisticRegression
 from gapmin.selection._blend import Blend
 from gapmin.selection._candidates import METHODS, Kit, Learner, default_learners, own_learners
-from gapmin.selection._choice import Choice, TransferVerdict, choose_blend, choose_one, verdict
+from gapmin.selection._choice import Choice, TransferVerdict, choose_blend, choose_one, kinship_of, verdict
 from gapmin.selection._fitting import fit_with_domains, inner_model, predict_any
 from gapmin.selection._plan import run
 from gapmin.selection._search import Data, Search
@@ -117,7 +117,7 @@ class _TransferCV(TransferMetaEstimator):
         if self.blend:
             choice = choose_blend(search, finalists, self.n_standard_errors)
         else:
-            choice = choose_one(finalists, self.n_standard_errors)
+            choice = choose_one(finalists, self.n_standard_errors, kinship_of(search))
         self._say("the last fit")
         model = choice.chosen.candidate.final(len(rows), seed, thorough=self._thorough)
         self.best_estimator_ = fit_with_domains(model, rows.X, self._labels(rows), rows.domain)

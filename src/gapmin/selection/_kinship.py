@@ -1,0 +1,155 @@
+"""What the sources' own rows say: whether they and the target are of a kind, and which learner suits them.
+
+Ten target rows can hardly tell whether a source helps, nor with which learner. The sources have many rows, and models
+that were not trained on them can be asked about them too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from gapmin.boosting._rows import Array
+
+if TYPE_CHECKING:
+    from gapmin.selection._search import Data
+
+NEUTRAL = 1 / 3
+"""The kinship at which the sources must win by as many standard errors as the user says."""
+
+_FEWEST_ROWS = 10
+_SLOPE, _LENIENCE = 4.0, 2.0
+_N_LEARNERS = 2
+_MOST_ROWS = 100
+
+Held = tuple[Array, Array]
+"""Predictions of held-out rows: the target's, and the sources'."""
+
+
+def agreement(predicted: Array, y: NDArray[Any], classes: NDArray[Any] | None) -> float:
+    """Return how far predictions go with the truth, whatever their scale: a correlation.
+
+    Of probabilities it is the mean over the classes. What does not vary agrees with nothing.
+
+    Examples
+    --------
+    >>> agreement(np.array([1.0, 2.0, 4.0]), np.array([30.0, 20.0, 0.0]), None)
+    -1.0
+    >>> agreement(np.array([[0.9, 0.1], [0.6, 0.4]]), np.array(["a", "b"]), np.array(["a", "b"]))
+    1.0
+    """
+    if classes is None:
+        return _correlation(predicted, y)
+    truth = (y[:, None] == classes).astype(float)
+    return float(np.mean([_correlation(*columns) for columns in zip(predicted.T, truth.T, strict=True)]))
+
+
+def _correlation(one: Array, other: Array) -> float:
+    one, other = one - one.mean(), other - other.mean()
+    size = float(np.sqrt((one @ one) * (other @ other)))
+    return round(float(one @ other) / size, 12) if size > 0 else 0.0
+
+
+def kinship(there: ArrayLike, here: ArrayLike, own: ArrayLike) -> float:
+    """Return how well source and target predict each other, as a share of how well the source predicts itself.
+
+    Of several learners the two count that suit the source best: one that learns nothing from it says nothing of it.
+
+    Parameters
+    ----------
+    there : array-like of shape (n_learners,)
+        The agreement of each learner's model of the target alone with the source's rows.
+    here : array-like of shape (n_learners,)
+        That of its model of all rows, most of them the sources', with target rows that it was not trained on.
+    own : array-like of shape (n_learners,)
+        That of the same model with source rows that it was not trained on.
+
+    Returns
+    -------
+    float
+        Between -1, labels turned round, and 1, as good as one domain.
+
+    Examples
+    --------
+    >>> kinship(there=[0.5, 0.3, -0.2], here=[0.6, 0.8, 0.1], own=[0.9, 1.0, 0.2]).__round__(3)
+    0.579
+    """
+    there, here, own = (np.asarray(each, dtype=float) for each in (there, here, own))
+    best = np.argsort(-own, kind="stable")[:_N_LEARNERS]
+    mutual = (there[best].mean() + here[best].mean()) / 2
+    return float(np.clip(mutual / max(own[best].mean(), 0.05), -1, 1))
+
+
+def standard_errors_needed(wanted: float, kin: float | None) -> float:
+    """Return by how many standard errors the sources must win to be used.
+
+    As many as the user wants at a kinship of a third; four more for each unit of kinship less, and down to two fewer
+    for more of it.
+    """
+    return wanted if kin is None else wanted - min(_SLOPE * (kin - NEUTRAL), _LENIENCE)
+
+
+class SourceRows:
+    """Source rows that were held out, to judge by: how a way of training does on them, next to its loss on the target.
+
+    Parameters
+    ----------
+    data : Data
+    rows : ndarray of int
+        Of sources, in the order of the predictions.
+    kinship : dict of int to float
+        Of each source.
+
+    Notes
+    -----
+    All rows together count as their number, at most 100, of target rows; those of each source are discounted by its
+    kinship, and below zero do not count. A regression's squared errors are in units of the source's variance.
+    """
+
+    def __init__(self, data: Data, rows: NDArray[np.intp], kinship: dict[int, float]) -> None:
+        self.kinship = kinship
+        self._data = data
+        self._rows = rows
+        domain = data.domain[rows]
+        self._weight = np.zeros(rows.size)
+        for number, kin in kinship.items():
+            variance = 1.0 if data.classes is not None else float(np.var(data.y[data.domain == number]))
+            self._weight[domain == number] = max(kin, 0.0) / (variance if variance > 0 else 1.0)
+        self._weight *= min(_MOST_ROWS / rows.size, 1.0) / data.target.size
+
+    @classmethod
+    def measured(cls, data: Data, rows: NDArray[np.intp], alone: Sequence[Held], pooled: Sequence[Held]) -> SourceRows:
+        """Return the rows with the kinship of each source.
+
+        Parameters
+        ----------
+        data : Data
+        rows : ndarray of int
+        alone, pooled : sequence of pairs
+            For each learner the predictions of the target's rows and of the sources', by models that were not trained
+            on them: of the target alone, and of all rows alike.
+        """
+        y, classes, domain = data.y[rows], data.classes, data.domain[rows]
+        here = [agreement(on_target, data.y[data.target], classes) for on_target, _ in pooled]
+
+        def with_source(models: Sequence[Held], mine: NDArray[np.bool_]) -> list[float]:
+            return [agreement(on_sources[mine], y[mine], classes) for _, on_sources in models]
+
+        found = {}
+        for number in data.sources:
+            mine = domain == number
+            few = mine.sum() < _FEWEST_ROWS
+            found[number] = NEUTRAL if few else kinship(with_source(alone, mine), here, with_source(pooled, mine))
+        return cls(data, rows, found)
+
+    @property
+    def closest(self) -> float:
+        """The kinship of the source that has most of it: a search may use that one alone."""
+        return max(self.kinship.values())
+
+    def loss(self, predicted: Array) -> float:
+        """Return what predictions of the rows add to a mean loss over the target's rows."""
+        return float(self._weight @ self._data.row_losses(self._rows, predicted))
