@@ -236,8 +236,8 @@ class Search:
     def _on_sources(self, trial: Trial[Candidate]) -> Array:
         """Return a trial's predictions of the held-out source rows.
 
-        Of a pooling it is those of its learner on all rows alike: they shall say which learner suits such rows, not
-        that more weight on the sources suits the sources.
+        They are those of its learner on all rows alike, where that was tried: they shall say which learner suits such
+        rows, not that more weight on the sources suits the sources.
         """
         same = (each for each in self._pooled if each.candidate.learner is trial.candidate.learner)
         return next(same, trial).on_sources

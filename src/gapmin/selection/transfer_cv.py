@@ -224,9 +224,11 @@ class TransferClassifierCV(ClassifierMixin, _TransferCV):
     """The classifier to use when you do not want to choose: transfer where it helps, none where it does not.
 
     Target only, weighted pooling, source weights that minimise the performance gap, and gapBoost compete in a repeated
-    cross-validation in which every source row trains and target rows alone are tested. The sources are used only if
-    that lowers the loss by more than one standard error. The best of each side are not chosen from but averaged, with
-    weights that make the held-out loss low: with few rows to tell them apart, the mean is safer than any one of them.
+    cross-validation on the target's rows. The best of each side are not chosen from but averaged, with weights that
+    make the held-out loss low: with few rows to tell them apart, the mean is safer than any one of them. The sources
+    are used only if that lowers the loss by more than one standard error; by more than that where source and target
+    hardly predict each other, by less where they do so well (`n_standard_errors`). Of those with sources, what a
+    learner makes of source rows that were held out counts too, the more the closer the source.
 
     Parameters
     ----------
@@ -242,7 +244,9 @@ class TransferClassifierCV(ClassifierMixin, _TransferCV):
         How often the folds are dealt anew; None goes by the number of target rows. After each repeat all but the best
         quarter of the candidates, and no fewer than are blended, are left out.
     n_standard_errors : float, default=1
-        By how many standard errors of the paired difference the sources must win to be used. 0 takes the lowest loss.
+        By how many standard errors of the paired difference the sources must win to be used, at a kinship of a third
+        (`transfer_verdict_.kinship`). For strangers it is 1.3 more, for labels turned round up to 5.3 more, and for a
+        source that is as good as the target's own rows two fewer.
     blend : bool, default=True
         Average the best eight with sources, or the best three without. False takes one model: with sources the simplest
         that is within a standard error of the best.
