@@ -9,7 +9,7 @@ from sklearn.linear_model import LogisticRegression
 from gapmin import TransferClassifierCV, TransferRegressorCV
 from gapmin.linear import WeightedLogisticRegression
 from gapmin.selection._candidates import Kit, Learner
-from gapmin.selection._choice import choose_one
+from gapmin.selection._choice import TransferVerdict, choose_one
 from gapmin.selection._kinship import NEUTRAL, SourceRows, agreement, kinship, standard_errors_needed
 from gapmin.selection._search import Data, Search
 
@@ -148,3 +148,19 @@ def test_the_verdict_has_the_kinship_of_one_domain_and_of_the_opposite():
     assert other.transfer_verdict_.kinship < -0.5
     assert not other.transfer_verdict_.transfers
     assert np.isnan(TransferClassifierCV(LogisticRegression()).fit(X, y).transfer_verdict_.kinship)
+
+
+@pytest.mark.parametrize(
+    ("transfers", "difference", "kin", "said"),
+    [
+        (False, -0.1, 0.05, "too little to trust them at a kinship of 0.05 of 1."),
+        (False, -0.1, np.nan, "too little to trust them."),
+        (True, 0.02, 0.91, "The sources are used (pooling) for their kinship, 0.91 of 1"),
+        (True, -0.1, 0.91, "The sources may help (pooling)"),
+    ],
+)
+def test_the_verdict_says_where_kinship_tips_the_balance(transfers, difference, kin, said):
+    numbers = dict.fromkeys(("error", "target_only_error", "loss", "target_only_loss", "low", "high", "p_value"), 0.1)
+    rows = {"n_target": 20, "n_source": 100}
+    found = TransferVerdict(transfers, "pooling", "...", difference=difference, kinship=kin, **numbers, **rows)
+    assert said in str(found)

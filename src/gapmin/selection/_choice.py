@@ -71,7 +71,8 @@ class TransferVerdict:
         )
         if not self.transfers:
             if self.difference < 0:
-                return f"The sources are left out: with the best use of them {evidence}, too little to trust them."
+                kin = f" at a kinship of {self.kinship:.2f} of 1" if np.isfinite(self.kinship) else ""
+                return f"The sources are left out: with the best use of them {evidence}, too little to trust them{kin}."
             return f"The sources are left out: even with the best use of them {evidence}."
         if self.difference >= 0:
             return (
