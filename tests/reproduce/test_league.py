@@ -61,10 +61,20 @@ def test_near_the_best_is_within_its_standard_error():
     best = {**ERRORS, "pooled": [9.0, 10.0, 11.0]}
     (near,) = rows_of(outcomes({**best, OURS: [10.5, 10.5, 10.5]}), False)
     (far,) = rows_of(outcomes({**best, OURS: [10.6, 10.6, 10.6]}), False)
-    assert near.best == "pooled"
-    assert near.is_near_best
-    assert not far.is_near_best
+    assert near.best_but(OURS) == "pooled"
+    assert near.is_near_best()
+    assert not far.is_near_best()
     assert near.regret == pytest.approx(10.5 / 25 - 1)
+
+
+def test_the_others_are_asked_the_same():
+    # Pooled is the lowest; the next is ours, with no spread, so that nothing else is near.
+    rows = rows_of(outcomes({**ERRORS, "pooled": [9.0, 10.0, 11.0], OURS: [10.6, 10.6, 10.6]}), False)
+    (row,) = rows
+    assert row.best_but("pooled") == OURS
+    assert row.is_near_best("pooled")
+    assert not row.is_near_best("gapBoost")
+    assert "pooled 1, target only 0" in findings(rows, False)[-1]
 
 
 def test_significantly_worse_is_found_and_said():

@@ -32,15 +32,9 @@ class Row:
     dropped: NDArray[np.bool_]
     is_regression: bool
 
-    @property
-    def rivals(self) -> list[str]:
-        """Every method but ours."""
-        return [each for each in METHODS if each in self.errors and each != OURS]
-
-    @property
-    def best(self) -> str:
-        """The rival with the lowest mean error."""
-        return min(self.rivals, key=lambda each: float(self.errors[each].mean()))
+    def best_but(self, method: str) -> str:
+        """Return which of the others has the lowest mean error."""
+        return min((each for each in METHODS if each in self.errors and each != method), key=self.mean)
 
     def mean(self, method: str) -> float:
         """Return the mean error."""
@@ -51,10 +45,10 @@ class Row:
         errors = self.errors[method]
         return float(errors.std(ddof=1) / np.sqrt(errors.size)) if errors.size > 1 else 0.0
 
-    @property
-    def is_near_best(self) -> bool:
-        """Whether ours is no further above the best rival than that rival's standard error."""
-        return self.mean(OURS) <= self.mean(self.best) + self.standard_error(self.best)
+    def is_near_best(self, method: str = OURS) -> bool:
+        """Whether a method is no further above the best of the others than that one's standard error."""
+        best = self.best_but(method)
+        return method in self.errors and self.mean(method) <= self.mean(best) + self.standard_error(best)
 
     @property
     def against_alone(self) -> TTest:
@@ -108,7 +102,7 @@ def findings(rows: Sequence[Row], poisoned: bool) -> list[str]:
     n = len(rows)
     worse = significantly_worse(rows)
     regret = 100 * float(np.mean([row.regret for row in rows]))
-    near = [row for row in rows if row.is_near_best]
+    near = [row for row in rows if row.is_near_best()]
     behind = [row for row in rows if row.mean(OURS) > row.mean(ALONE)]
     said = [
         f"Significantly worse than the target alone (corrected resampled t-test, Holm over {n} problems) on "
@@ -118,8 +112,15 @@ def findings(rows: Sequence[Row], poisoned: bool) -> list[str]:
         + (f": {listed([row.problem for row in behind])}." if behind else "."),
         f"Within one standard error of the best of all others on {len(near)} of {n} problems "
         f"({100 * len(near) / n:.0f}%)"
-        + (f"; not on {listed([row.problem for row in rows if not row.is_near_best])}." if len(near) < n else "."),
+        + (f"; not on {listed([row.problem for row in rows if not row.is_near_best()])}." if len(near) < n else "."),
     ]
+    if not poisoned:
+        others = {method: sum(row.is_near_best(method) for row in rows) for method in METHODS if method != OURS}
+        said.append(
+            f"The same asked of each of the others, with {OURS} among their rivals: "
+            + ", ".join(f"{method} {count}" for method, count in sorted(others.items(), key=lambda item: -item[1]))
+            + f" of {n}."
+        )
     if poisoned:
         share = 100 * float(np.mean([row.dropped.mean() for row in rows]))
         kept = [row.problem for row in rows if row.dropped.mean() <= 0.5]
@@ -164,7 +165,7 @@ def _entries(row: Row, poisoned: bool) -> list[Entry]:
     entries.append(Entry(difference, f" p={test.p_value:.2f}" if np.isfinite(test.p_value) else ""))
     if poisoned:
         return [*entries, Entry(f"{int(row.dropped.sum())} of {row.dropped.size}")]
-    return [*entries, Entry("yes" if row.is_near_best else "no")]
+    return [*entries, Entry("yes" if row.is_near_best() else "no")]
 
 
 def league_section(outcomes: Sequence[Outcome]) -> Section:
