@@ -1,6 +1,8 @@
 import gzip
 import os
 import re
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -298,12 +300,38 @@ def test_a_file_of_several_chunks_reads_as_pandas_reads_it(tmp_path, monkeypatch
     frame = pd.DataFrame({f"x{j}": rng.normal(size=3500) for j in range(n_columns)})
     frame["whole"] = np.arange(3500)
     frame["later"] = np.where(frame["whole"] < 2000, np.nan, 1.5)
+    frame["half"] = [str(k) if k < 2500 else f"{k}.5" for k in range(3500)]  # whole numbers in the first chunks
     frame["word"] = np.where(frame["whole"] % 7, "é", "b")
     frame["flag"] = frame["whole"] % 2 == 0
     frame["gap"] = pd.Series(np.where(frame["whole"] < 1200, None, "w"), dtype=object)
     frame.to_csv(tmp_path / "a.csv", index=False)
     read = read_table(tmp_path / "a.csv").frame
     pd.testing.assert_frame_equal(read, pd.read_csv(tmp_path / "a.csv"))
+
+
+@pytest.mark.skipif(not os.path.exists("/proc/self/status"), reason="needs Linux")
+def test_numbers_of_many_chunks_are_held_once(tmp_path):
+    """The memory of reading is that of the numbers and of a chunk, not twice that of the numbers."""
+    frame = pd.DataFrame(np.random.default_rng(0).normal(size=(400_000, 10)).round(2))
+    frame.to_csv(tmp_path / "a.csv", index=False, header=[f"x{j}" for j in range(10)])
+    script = """
+import re
+import sys
+import gapmin.tabular.reading as reading
+
+def peak():  # ru_maxrss begins with what the process had from which this one was started
+    return 1024 * int(re.search(r"VmHWM:\\s*(\\d+) kB", open("/proc/self/status").read())[1])
+
+reading._CELLS_AT_ONCE = 100_000
+reading.read_table(sys.argv[2])  # what is made once
+before = peak()
+frame = reading.read_table(sys.argv[1]).frame
+print((peak() - before) / frame.to_numpy().nbytes)
+"""
+    frame[:20_000].to_csv(tmp_path / "b.csv", index=False, header=[f"x{j}" for j in range(10)])
+    command = [sys.executable, "-c", script, str(tmp_path / "a.csv"), str(tmp_path / "b.csv")]
+    said = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    assert float(said) < 1.4
 
 
 def test_words_in_a_later_chunk_leave_the_text_as_written(write, monkeypatch):

@@ -186,30 +186,60 @@ def _chunks(path: Path, form: TextFormat, compressed: bool, columns: Any, dtype:
             yield from parts
 
 
+class _Column:
+    """A column that comes in chunks: numbers go to one array of the whole length, anything else is kept in pieces.
+
+    Pieces of numbers that are joined in the end would for a while take twice their memory, and leave it torn.
+    """
+
+    def __init__(self, n_rows: int) -> None:
+        self._numbers = np.empty(n_rows, dtype=np.bool_)  # the smallest: takes on the kind of what comes
+        self._filled = 0
+        self._pieces: list[Any] = []
+
+    def add(self, piece: Any) -> None:
+        until = self._filled + len(piece)
+        if self._pieces or piece.dtype.kind not in "iuf" or until > self._numbers.size:
+            self._to_pieces()
+            self._pieces.append(piece.copy())  # a view would keep the whole chunk
+            return
+        kind = np.asarray(piece).dtype
+        kind = np.result_type(self._numbers.dtype, kind) if self._filled else kind
+        self._numbers = self._numbers.astype(kind, copy=False)
+        self._numbers[self._filled : until] = piece
+        self._filled = until
+
+    def _to_pieces(self) -> None:
+        import pandas as pd
+
+        if self._filled:
+            self._pieces.append(pd.Series(self._numbers[: self._filled]).array)
+        self._numbers, self._filled = self._numbers[:0], 0
+
+    def whole(self) -> Any:
+        """Return the column, or None when some of it is words and some is not."""
+        if not self._pieces:
+            return self._numbers[: self._filled]
+        pieces, self._pieces = self._pieces, []
+        return _concatenated(pieces)
+
+
 def _joined(path: Path, form: TextFormat, compressed: bool) -> pd.DataFrame:
-    """Read chunks and put them together column by column, each let go once joined, so that no second copy is held."""
+    """Read chunks and put them together column by column, so that no second copy is held."""
     import pandas as pd
 
-    parts: dict[int, list[Any]] = {column: [] for column in range(len(form.names))}
-    for chunk in _chunks(path, form, compressed, parts, None):
+    columns = {place: _Column(form.n_rows) for place in range(len(form.names))}
+    for chunk in _chunks(path, form, compressed, columns, None):
         if len(chunk) == form.n_rows:
             return chunk
-        for column in parts:
-            parts[column].append(chunk[column].array.copy())  # a view would keep the whole chunk
+        for place, column in columns.items():
+            column.add(chunk[place].array)
         del chunk
-    joined: dict[int, Any] = {}
-    torn = []
-    for column in parts:
-        pieces = parts[column]
-        parts[column] = []
-        whole = _concatenated(pieces)
-        if whole is None:
-            torn.append(column)
-        joined[column] = whole
-        del pieces
+    joined = {place: column.whole() for place, column in columns.items()}
+    torn = [place for place, whole in joined.items() if whole is None]
     if torn:  # numbers in one chunk and words in another: read again, so that text is as it was written
         texts = pd.concat(list(_chunks(path, form, compressed, torn, str)), ignore_index=True)
-        joined.update({column: texts[column].array for column in torn})
+        joined.update({place: texts[place].array for place in torn})
     return pd.DataFrame(joined, copy=False)
 
 
