@@ -122,7 +122,7 @@ def test_one_source_by_hand(task):
             model.fit(X[train], y[train], sample_domain=domain[train])
             if task == "classification":
                 truth = y[test][:, None] == model.classes_
-                each.append(np.mean(np.sum((model.predict_proba(X[test]) - truth) ** 2, axis=1)))
+                each.append(np.mean(np.sum((model.predict_proba(X[test]) - truth) ** 2, axis=1)) / 2)
             else:
                 each.append(np.mean((model.predict(X[test]) - y[test]) ** 2) / np.var(target[1]))
         change.append(each[1] - each[0])
@@ -190,7 +190,7 @@ def test_small_targets_and_odd_columns(seed, n, task, n_sources, constant):
     json.dumps(found.to_dict(), allow_nan=False)
     assert np.isfinite(found.to_frame().select_dtypes("number").to_numpy()).all()
     if task == "classification":
-        assert all(0 <= source.loss <= 2 for source in found.sources)
+        assert all(0 <= source.loss <= 1 for source in found.sources)
 
 
 def test_a_copy_of_the_target_has_no_gap_and_keeps_its_verdict_under_relabelling():
@@ -334,7 +334,7 @@ def test_a_class_that_did_not_train_has_probability_zero():
     error, loss = losses(data, default_learner(data), 0.5, fold, frozenset())
     assert error == 100
     model = WeightedPoolingClassifier(default_learner(data)).fit(X[:11], y[:11])
-    assert loss == pytest.approx(1 + np.sum(model.predict_proba(X[11:]) ** 2))
+    assert loss == pytest.approx((1 + np.sum(model.predict_proba(X[11:]) ** 2)) / 2)
 
 
 def test_the_search_adds_what_helps_beside_what_is_there():

@@ -12,7 +12,7 @@ LOOKS = {"helps": (PALETTE[3], "o"), "neutral": (PALETTE[0], "s"), "hurts": (PAL
 """Colour and shape of each verdict, which is also written beside the point."""
 
 _UNITS = {
-    ("classification", "loss"): "change of the target's Brier score",
+    ("classification", "loss"): "change of half the target's Brier score",
     ("classification", "error"): "change of the target's error, in percentage points",
     ("regression", "loss"): "change of the target's squared error, its variance = 1",
     ("regression", "error"): "change of the target's root mean squared error",

@@ -71,7 +71,8 @@ def _ranking_section(comparison: StudyComparison) -> Section:
     ranking = comparison.ranking
     everything = [*ranking.sources, *([ranking.together] if len(ranking.sources) > 1 else [])]
     names = figure_names([each.name for each in everything])
-    what = "Brier score" if comparison.task == "classification" else "squared error over the target's variance"
+    classes = comparison.task == "classification"
+    what = "half the Brier score" if classes else "the squared error over the target's variance"
 
     def draw(ax: object) -> object:
         changes = {
@@ -90,7 +91,7 @@ def _ranking_section(comparison: StudyComparison) -> Section:
     )
     text = (
         "A linear model is trained on the target alone and with each source, half of the weight on the target, and "
-        f"tested on target rows that did not train. The verdict goes by the loss, the {what}, which says more than the "
+        f"tested on target rows that did not train. The verdict goes by the loss, {what}, which says more than the "
         "error where rows are few. “Kept by gapBoost” is the share of its weight that a source keeps when boosting "
         "takes weight from rows on which source and target disagree."
     )

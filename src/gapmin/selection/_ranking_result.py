@@ -54,8 +54,8 @@ class RankedSource:
     gap_parts : dict of str to float, or None
         What it is the sum of: "source" and "target".
     error, loss : float
-        Of the target's cross-validation with the source added: percent wrong and Brier score (from 0 to 2) of classes,
-        root mean squared error and squared error over the target's variance of numbers.
+        Of the target's cross-validation with the source added: percent wrong and half the Brier score of classes, root
+        mean squared error and squared error over the target's variance of numbers.
     error_change, loss_change : Change
         Against the target alone on the same folds.
     kept_weight : float

@@ -83,11 +83,11 @@ def losses(data: RankingData, estimator: Any, target_share: float | None, fold: 
             squared = float(np.mean((predicted - y_test) ** 2))
             return np.array([np.sqrt(squared), squared / np.var(data.y[data.domain < 0])])
         wrong = 100 * float(np.mean(predicted != y_test))
-        return np.array([wrong, _brier(model, X_test, y_test, predicted)])
+        return np.array([wrong, _half_brier(model, X_test, y_test, predicted)])
 
 
-def _brier(model: WeightedPoolingClassifier, X: Any, y: NDArray[Any], predicted: NDArray[Any]) -> float:
-    """Return the squared distance of the probabilities from the truth, summed over classes: from 0 to 2."""
+def _half_brier(model: WeightedPoolingClassifier, X: Any, y: NDArray[Any], predicted: NDArray[Any]) -> float:
+    """Return half the squared distance of the probabilities from the truth, summed over classes: from 0 to 1."""
     learner = model.estimator_
     if hasattr(learner, "predict_proba") or hasattr(learner, "decision_function"):
         shares = model.predict_proba(X)
@@ -95,7 +95,7 @@ def _brier(model: WeightedPoolingClassifier, X: Any, y: NDArray[Any], predicted:
         shares = (predicted[:, None] == model.classes_).astype(np.float64)
     # The label's own term as p^2 becomes (1 - p)^2; a class that did not train has p = 0.
     own = np.sum(shares * (y[:, None] == model.classes_), axis=1)
-    return float(np.mean(np.sum(shares**2, axis=1) - 2 * own + 1))
+    return float(np.mean(np.sum(shares**2, axis=1) - 2 * own + 1)) / 2
 
 
 @dataclass

@@ -51,7 +51,7 @@ def rank_sources(
     """Say of each source whether it helps to predict the target, by how much, and how sure that is.
 
     The target is cross-validated `n_repeats` times, alone and with each source, on the same folds; with a source, the
-    target keeps `target_share` of the weight. Order and verdict go by a smooth loss, the Brier score or the
+    target keeps `target_share` of the weight. Order and verdict go by a smooth loss, half the Brier score or the
     squared error, because a probability says more of a fold with few rows than a label; the error is shown beside it.
 
     Parameters
