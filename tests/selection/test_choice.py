@@ -9,7 +9,8 @@ from gapmin._statistics import corrected_t_test
 from gapmin.linear import WeightedLogisticRegression
 from gapmin.selection._candidates import GAPBOOST, POOLING, TARGET_ONLY, Candidate, Kit, Learner
 from gapmin.selection._choice import beats, choose_one, evidence
-from gapmin.selection._search import Data, Search, Trial
+from gapmin.selection._data import Data
+from gapmin.selection._search import Search, Trial
 
 
 def trial(method, by_fold):

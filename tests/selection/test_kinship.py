@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from sklearn.linear_model import LogisticRegression
+from sklearn.linear_model import LogisticRegression, Ridge
 
 from gapmin import TransferClassifierCV, TransferRegressorCV
 from gapmin.linear import WeightedLogisticRegression
 from gapmin.selection._candidates import Kit, Learner
 from gapmin.selection._choice import TransferVerdict, choose_one
+from gapmin.selection._data import Data
 from gapmin.selection._kinship import NEUTRAL, SourceRows, agreement, kinship, standard_errors_needed
-from gapmin.selection._search import Data, Search
+from gapmin.selection._search import Search
 
 from .test_choice import trial
 
@@ -43,8 +44,25 @@ def test_what_does_not_vary_agrees_with_nothing():
 def test_kinship_by_hand():
     # ((0.4 + 0.2)/2 + 0.5)/2 = 0.4, of 0.8.
     assert kinship([0.4, 0.2], [0.5, 0.5], [0.9, 0.7]) == pytest.approx(0.5)
-    assert kinship([0.9], [0.9], [0.1]) == 1
-    assert kinship([-0.9], [-0.9], [0.0]) == -1
+    assert kinship([0.9], [0.9], [0.6]) == 1
+    assert kinship([-0.9], [-0.9], [0.6]) == -1
+
+
+def test_a_source_that_does_not_even_predict_itself_is_nobodys_kin():
+    assert kinship([0.5], [0.5], [0.0]) == 0
+    assert kinship([0.5], [0.5], [-0.2]) == 0
+    assert kinship([0.5], [0.5], [0.15]) == pytest.approx(0.5)
+
+
+@pytest.mark.parametrize("label", ["random", "constant"])
+def test_labels_that_mean_nothing_leave_the_bar_high(label):
+    X, score, domain = draw()
+    y = score.copy()
+    sources = domain > 0
+    y[sources] = np.random.default_rng(1).permutation(y[sources]) if label == "random" else 3.0
+    model = TransferRegressorCV(Ridge(), n_repeats=1, random_state=0).fit(X, y, sample_domain=domain)
+    assert model.transfer_verdict_.kinship < NEUTRAL
+    assert not model.transfer_verdict_.transfers
 
 
 def test_learners_that_do_not_suit_the_source_have_no_say():
@@ -72,9 +90,10 @@ def test_kinship_lowers_and_strangeness_raises_the_bar():
 
 def searched(y, X, domain, classes):
     search = Search(Data(X, y, domain, classes), 5, 1, None, 0)
-    kit = Kit(classes is None, [1, 2, 3])
+    kit = Kit(classes is None, search.data.sources)
     learner = Learner("own", WeightedLogisticRegression())
-    search.start([kit.target_only(learner), *kit.pooling(learner)])
+    pooling = kit.pooling(learner)
+    search.start([kit.target_only(learner), *pooling, *kit.single_sources(pooling[-1])])
     search.look_at_sources()
     return search
 
@@ -86,6 +105,15 @@ def test_a_source_with_its_labels_turned_is_told_from_the_others():
     assert found[2] < 0 < NEUTRAL < found[1]
     assert found[3] > NEUTRAL
     assert search.source_rows.closest == max(found.values())
+
+
+def test_each_source_is_asked_by_itself():
+    """Of two sources that contradict each other, a model of both learns nothing; the one of a kind is still found."""
+    X, score, domain = draw(turned=[2])
+    kept = domain != 3
+    search = searched(np.where(score > 0, "b", "a")[kept], X[kept], domain[kept], np.array(["a", "b"]))
+    assert search.source_rows.kinship[1] > 0.7
+    assert search.source_rows.kinship[2] < -0.3
 
 
 def test_few_rows_of_a_source_say_nothing():
@@ -155,6 +183,7 @@ def test_the_verdict_has_the_kinship_of_one_domain_and_of_the_opposite():
     [
         (False, -0.1, 0.05, "too little to trust them at a kinship of 0.05 of 1."),
         (False, -0.1, np.nan, "too little to trust them."),
+        (False, np.nan, 0.8, "none of the methods asked for can use them"),
         (True, 0.02, 0.91, "The sources are used (pooling) for their kinship, 0.91 of 1"),
         (True, -0.1, 0.91, "The sources may help (pooling)"),
     ],

@@ -70,6 +70,8 @@ class TransferVerdict:
             f"(95% interval {self.low:+.3g} to {self.high:+.3g}, p = {self.p_value:.2g})"
         )
         if not self.transfers:
+            if np.isnan(self.difference):
+                return "The sources are left out: none of the methods asked for can use them."
             if self.difference < 0:
                 kin = f" at a kinship of {self.kinship:.2f} of 1" if np.isfinite(self.kinship) else ""
                 return f"The sources are left out: with the best use of them {evidence}, too little to trust them{kin}."

@@ -6,27 +6,24 @@ that were not trained on them can be asked about them too.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from gapmin.boosting._rows import Array
-
-if TYPE_CHECKING:
-    from gapmin.selection._search import Data
+from gapmin.selection._data import Data
 
 NEUTRAL = 1 / 3
 """The kinship at which the sources must win by as many standard errors as the user says."""
 
-_FEWEST_ROWS = 10
+FEWEST_ROWS = 10
+"""Held-out rows of a source below which nothing is said of its kinship."""
+
 _SLOPE, _LENIENCE = 4.0, 2.0
 _N_LEARNERS = 2
+_PREDICTABLE = 0.3
 _MOST_ROWS = 100
-
-Held = tuple[Array, Array]
-"""Predictions of held-out rows: the target's, and the sources'."""
 
 
 def agreement(predicted: Array, y: NDArray[Any], classes: NDArray[Any] | None) -> float:
@@ -56,14 +53,15 @@ def _correlation(one: Array, other: Array) -> float:
 def kinship(there: ArrayLike, here: ArrayLike, own: ArrayLike) -> float:
     """Return how well source and target predict each other, as a share of how well the source predicts itself.
 
-    Of several learners the two count that suit the source best: one that learns nothing from it says nothing of it.
+    Of several learners the two count that suit the source best: one that learns nothing from it says nothing of it. A
+    source that none can predict is nobody's kin: the share goes to 0 with an agreement of less than 0.3 with itself.
 
     Parameters
     ----------
     there : array-like of shape (n_learners,)
         The agreement of each learner's model of the target alone with the source's rows.
     here : array-like of shape (n_learners,)
-        That of its model of all rows, most of them the sources', with target rows that it was not trained on.
+        That of its model of source and target, all rows alike, with target rows that it was not trained on.
     own : array-like of shape (n_learners,)
         That of the same model with source rows that it was not trained on.
 
@@ -80,7 +78,10 @@ def kinship(there: ArrayLike, here: ArrayLike, own: ArrayLike) -> float:
     there, here, own = (np.asarray(each, dtype=float) for each in (there, here, own))
     best = np.argsort(-own, kind="stable")[:_N_LEARNERS]
     mutual = (there[best].mean() + here[best].mean()) / 2
-    return float(np.clip(mutual / max(own[best].mean(), 0.05), -1, 1))
+    itself = own[best].mean()
+    if itself <= 0:
+        return 0.0
+    return float(np.clip(mutual / itself, -1, 1) * min(itself / _PREDICTABLE, 1))
 
 
 def standard_errors_needed(wanted: float, kin: float | None) -> float:
@@ -101,7 +102,7 @@ class SourceRows:
     rows : ndarray of int
         Of sources, in the order of the predictions.
     kinship : dict of int to float
-        Of each source.
+        Of each source; see `kinship`.
 
     Notes
     -----
@@ -119,31 +120,6 @@ class SourceRows:
             variance = 1.0 if data.classes is not None else float(np.var(data.y[data.domain == number]))
             self._weight[domain == number] = max(kin, 0.0) / (variance if variance > 0 else 1.0)
         self._weight *= min(_MOST_ROWS / rows.size, 1.0) / data.target.size
-
-    @classmethod
-    def measured(cls, data: Data, rows: NDArray[np.intp], alone: Sequence[Held], pooled: Sequence[Held]) -> SourceRows:
-        """Return the rows with the kinship of each source.
-
-        Parameters
-        ----------
-        data : Data
-        rows : ndarray of int
-        alone, pooled : sequence of pairs
-            For each learner the predictions of the target's rows and of the sources', by models that were not trained
-            on them: of the target alone, and of all rows alike.
-        """
-        y, classes, domain = data.y[rows], data.classes, data.domain[rows]
-        here = [agreement(on_target, data.y[data.target], classes) for on_target, _ in pooled]
-
-        def with_source(models: Sequence[Held], mine: NDArray[np.bool_]) -> list[float]:
-            return [agreement(on_sources[mine], y[mine], classes) for _, on_sources in models]
-
-        found = {}
-        for number in data.sources:
-            mine = domain == number
-            few = mine.sum() < _FEWEST_ROWS
-            found[number] = NEUTRAL if few else kinship(with_source(alone, mine), here, with_source(pooled, mine))
-        return cls(data, rows, found)
 
     @property
     def closest(self) -> float:

@@ -22,13 +22,16 @@ def run(search: Search, kit: Kit, learners: Sequence[Learner], methods: Iterable
     wanted = set(methods) if kit.sources else set()
     first = [kit.target_only(learner) for learner in learners]
     if POOLING in wanted or GAP_WEIGHTING in wanted:
-        first += [each for learner in learners for each in kit.pooling(learner)]
+        pooling = [each for learner in learners for each in kit.pooling(learner)]
+        first += pooling
+        # Which source is kin to the target is asked of each by itself.
+        first += [single for each in pooling if _is_plain(each) for single in kit.single_sources(each)]
     trials = search.start(first)
     search.look_at_sources()
     pooled = [trial for trial in trials if not trial.is_target_only]
     if pooled:
         best = min(pooled, key=search.merit).candidate
-        more = kit.single_sources(best) if POOLING in wanted else []
+        more = kit.single_sources(best) if POOLING in wanted and not _is_plain(best) else []
         if GAP_WEIGHTING in wanted and _has_numbers(search.data.X):
             more += kit.gap_weighting(best)
         search.start(more)
@@ -49,6 +52,10 @@ def _boost(search: Search, kit: Kit, learners: Sequence[Learner], trials: Sequen
     best = min(started, key=lambda trial: trial.mean_loss)
     if best is min(search.trials, key=lambda trial: trial.mean_loss):
         search.start(kit.gapboost_around(best.candidate))
+
+
+def _is_plain(pooling: Candidate) -> bool:
+    return pooling.settings["target_share"] is None
 
 
 def _has_numbers(X: Any) -> bool:

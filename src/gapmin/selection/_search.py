@@ -19,8 +19,9 @@ from gapmin.boosting._rows import Array
 from gapmin.domains import TargetKFold
 from gapmin.selection._blend import Blend, greedy_weights
 from gapmin.selection._candidates import POOLING, TARGET_ONLY, Candidate
+from gapmin.selection._data import Data
 from gapmin.selection._fitting import predict_any
-from gapmin.selection._kinship import SourceRows
+from gapmin.selection._kinship import FEWEST_ROWS, NEUTRAL, SourceRows, agreement, kinship
 
 _FEWEST_LEFT = 8
 _FEWEST_ALONE = 3
@@ -28,66 +29,6 @@ _FEWEST_ALONE = 3
 
 _HELD_SHARE, _MOST_HELD = 0.1, 200
 """Of a source's rows, how many a fold of the first repeat holds out."""
-
-
-@dataclass(frozen=True)
-class Data:
-    """The rows of a search.
-
-    Attributes
-    ----------
-    X : array, sparse matrix or data frame
-    y : ndarray
-    domain : ndarray of int
-    classes : ndarray or None
-        None for a regression.
-    """
-
-    X: Any
-    y: NDArray[Any]
-    domain: NDArray[np.int64]
-    classes: NDArray[Any] | None
-
-    @property
-    def target(self) -> NDArray[np.intp]:
-        """The rows of the target."""
-        return np.flatnonzero(self.domain < 0)
-
-    @property
-    def position(self) -> NDArray[np.intp]:
-        """The place of each row among those of the target; -1 for a source's."""
-        return np.where(self.domain < 0, np.cumsum(self.domain < 0) - 1, -1)
-
-    @property
-    def sources(self) -> list[int]:
-        """The sources' numbers."""
-        return np.unique(self.domain[self.domain > 0]).tolist()
-
-    def shown_error(self, errors: Sequence[Array]) -> float:
-        """Return what people read: the share of wrong classes, or the root of the mean squared error."""
-        mean = float(np.mean(errors))
-        return mean if self.classes is not None else float(np.sqrt(mean))
-
-    def losses(self, predicted: Array) -> tuple[Array, Array]:
-        """Return the smooth loss of each target row and its plain error, of one repeat or of several.
-
-        The loss is half the Brier score of the probabilities, or the squared error in units of the target's variance;
-        the error is 1 for a wrong class, or the squared error.
-        """
-        y, losses = self.y[self.target], self.row_losses(self.target, predicted)
-        if self.classes is None:
-            variance = float(np.var(y))
-            return losses / (variance if variance > 0 else 1.0), losses
-        right = self.classes[predicted.argmax(axis=-1)] == y
-        return losses, (~right).astype(float)
-
-    def row_losses(self, rows: NDArray[np.intp], predicted: Array) -> Array:
-        """Return the squared error of any rows' values, or half the Brier score of their probabilities."""
-        y = self.y[rows]
-        if self.classes is None:
-            return np.asarray((predicted - y) ** 2)
-        truth = y[:, None] == self.classes
-        return np.asarray(((predicted - truth) ** 2).sum(axis=-1) / 2)
 
 
 class Fold(NamedTuple):
@@ -129,11 +70,6 @@ class Trial(Generic[_Kind]):
     def n_repeats(self) -> int:
         """In how many repeats it took part."""
         return len(self.losses)
-
-    @property
-    def held_out(self) -> tuple[Array, Array]:
-        """The first repeat's predictions of the target's rows and of the sources'."""
-        return self.predicted[0], self.on_sources
 
     @property
     def is_target_only(self) -> bool:
@@ -183,7 +119,7 @@ class Search:
         self.on_progress = on_progress
         self.trials: list[Trial[Candidate]] = []
         self.source_rows: SourceRows | None = None
-        self._pooled: list[Trial[Candidate]] = []
+        self._learners_on_sources: dict[int, Array] = {}
         self._parallel = Parallel(n_jobs=n_jobs) if effective_n_jobs(n_jobs) > 1 else None
 
     def folds(self, repeat: int) -> list[Fold]:
@@ -219,28 +155,51 @@ class Search:
         return trials
 
     def look_at_sources(self) -> None:
-        """Let what models of the target alone, and of all rows alike, say of the sources' rows count from now on."""
-        self._pooled = [
+        """Let what models of the target alone, and of sources, say of each other's rows count from now on."""
+        plain = [
             each
             for each in self.trials
             if each.candidate.method == POOLING and each.candidate.settings["target_share"] is None
         ]
         held = np.concatenate([fold.held for fold in self.folds(0)])
-        if not self._pooled or not held.size:
+        if not plain or not held.size:
             return
-        by_learner = {id(each.candidate.learner): each for each in self.trials if each.is_target_only}
-        alone = [by_learner[id(each.candidate.learner)].held_out for each in self._pooled]
-        pooled = [each.held_out for each in self._pooled]
-        self.source_rows = SourceRows.measured(self.data, held, alone, pooled)
+        alone = {id(each.candidate.learner): each for each in self.trials if each.is_target_only}
+        found = {}
+        for number in self.data.sources:
+            mine = self.data.domain[held] == number
+            of_all = [each for each in plain if "sources" not in each.candidate.settings]
+            models = [each for each in plain if each.candidate.settings.get("sources") == (number,)] or of_all
+            for each in models:
+                key = id(each.candidate.learner)
+                self._learners_on_sources.setdefault(key, each.on_sources.copy())[mine] = each.on_sources[mine]
+            pairs = [(alone[id(each.candidate.learner)], each) for each in models]
+            found[number] = self._kinship(pairs, held[mine], mine)
+        self.source_rows = SourceRows(self.data, held, found)
+
+    def _kinship(
+        self,
+        pairs: Sequence[tuple[Trial[Candidate], Trial[Candidate]]],
+        rows: NDArray[np.intp],
+        mine: NDArray[np.bool_],
+    ) -> float:
+        """Return the kinship of a source, given for each learner the trial without and that with it."""
+        y, classes = self.data.y, self.data.classes
+        if rows.size < FEWEST_ROWS:
+            return NEUTRAL
+        return kinship(
+            there=[agreement(alone.on_sources[mine], y[rows], classes) for alone, _ in pairs],
+            here=[agreement(model.predicted[0], y[self.data.target], classes) for _, model in pairs],
+            own=[agreement(model.on_sources[mine], y[rows], classes) for _, model in pairs],
+        )
 
     def _on_sources(self, trial: Trial[Candidate]) -> Array:
         """Return a trial's predictions of the held-out source rows.
 
-        They are those of its learner on all rows alike, where that was tried: they shall say which learner suits such
-        rows, not that more weight on the sources suits the sources.
+        They are those of its learner on source and target alike, where that was tried: they shall say which learner
+        suits such rows, not that more weight on the sources suits the sources.
         """
-        same = (each for each in self._pooled if each.candidate.learner is trial.candidate.learner)
-        return next(same, trial).on_sources
+        return self._learners_on_sources.get(id(trial.candidate.learner), trial.on_sources)
 
     def merit(self, trial: Trial[Candidate]) -> float:
         """Return the loss by which candidates are ranked: on the target's rows, and with sources on theirs too."""

@@ -20,9 +20,10 @@ from gapmin.linear import WeightedLogisticRegression
 from gapmin.selection._blend import Blend
 from gapmin.selection._candidates import METHODS, Kit, Learner, default_learners, own_learners
 from gapmin.selection._choice import Choice, TransferVerdict, choose_blend, choose_one, kinship_of, verdict
+from gapmin.selection._data import Data
 from gapmin.selection._fitting import fit_with_domains, inner_model, predict_any
 from gapmin.selection._plan import run
-from gapmin.selection._search import Data, Search
+from gapmin.selection._search import Search
 
 __all__ = ["TransferClassifierCV", "TransferRegressorCV"]
 
