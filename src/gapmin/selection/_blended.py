@@ -6,8 +6,10 @@ from collections.abc import Sequence
 from typing import Any, Self
 
 import numpy as np
+from joblib import effective_n_jobs
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, clone
+from sklearn.utils.parallel import Parallel, delayed
 
 from gapmin.boosting._rows import Array
 from gapmin.selection._fitting import fit_with_domains, inner_model, predict_any
@@ -39,9 +41,15 @@ class _Blended(BaseEstimator):
         self.estimators = estimators
         self.weights = weights
 
-    def fit(self, X: Any, y: ArrayLike, *, sample_domain: ArrayLike | None = None) -> Self:
-        """Fit every member to the same rows."""
-        self.estimators_ = [fit_with_domains(clone(each), X, y, sample_domain) for each in self.estimators]
+    def fit(self, X: Any, y: ArrayLike, *, sample_domain: ArrayLike | None = None, n_jobs: int | None = None) -> Self:
+        """Fit every member to the same rows, so many at a time."""
+        members = [clone(each) for each in self.estimators]
+        if effective_n_jobs(n_jobs) > 1 and len(members) > 1:
+            fits = (delayed(fit_with_domains)(each, X, y, sample_domain) for each in members)
+            # In threads: trees and BLAS release the interpreter's lock, and the rows are not copied.
+            self.estimators_ = Parallel(n_jobs=n_jobs, prefer="threads")(fits)
+        else:
+            self.estimators_ = [fit_with_domains(each, X, y, sample_domain) for each in members]
         if isinstance(self, ClassifierMixin):
             self.classes_ = np.unique(np.asarray(y))
         used = [inner_model(each).sample_weight_ for each in self.estimators_]

@@ -22,18 +22,19 @@ def run(search: Search, kit: Kit, learners: Sequence[Learner], methods: Iterable
     wanted = set(methods) if kit.sources else set()
     first = [kit.target_only(learner) for learner in learners]
     if POOLING in wanted or GAP_WEIGHTING in wanted:
-        pooling = [each for learner in learners for each in kit.pooling(learner)]
-        first += pooling
-        # Which source is kin to the target is asked of each by itself.
-        first += [single for each in pooling if _is_plain(each) for single in kit.single_sources(each)]
+        first += [each for learner in learners for each in kit.pooling(learner)]
     trials = search.start(first)
+    # Which source is kin to the target is asked of each by itself, with the best learner of every kind.
+    plain = {each.candidate.learner.name: each.candidate for each in sorted(trials, key=_loss)[::-1] if _is_plain(each)}
+    trials = [*trials, *search.start(single for each in plain.values() for single in kit.single_sources(each))]
     search.look_at_sources()
     pooled = [trial for trial in trials if not trial.is_target_only]
     if pooled:
-        best = min(pooled, key=search.merit).candidate
-        more = kit.single_sources(best) if POOLING in wanted and not _is_plain(best) else []
+        best = min(pooled, key=search.merit)
+        # With all rows alike they have been tried.
+        more = kit.single_sources(best.candidate) if POOLING in wanted and not _is_plain(best) else []
         if GAP_WEIGHTING in wanted and _has_numbers(search.data.X):
-            more += kit.gap_weighting(best)
+            more += kit.gap_weighting(best.candidate)
         search.start(more)
         if POOLING not in wanted:  # it has shown which learner to weigh the sources for
             search.trials = [trial for trial in search.trials if trial.candidate.method != POOLING]
@@ -54,8 +55,12 @@ def _boost(search: Search, kit: Kit, learners: Sequence[Learner], trials: Sequen
         search.start(kit.gapboost_around(best.candidate))
 
 
-def _is_plain(pooling: Candidate) -> bool:
-    return pooling.settings["target_share"] is None
+def _loss(trial: Trial[Candidate]) -> float:
+    return trial.mean_loss
+
+
+def _is_plain(trial: Trial[Candidate]) -> bool:
+    return trial.candidate.method == POOLING and trial.candidate.settings["target_share"] is None
 
 
 def _has_numbers(X: Any) -> bool:

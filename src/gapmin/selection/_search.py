@@ -120,7 +120,8 @@ class Search:
         self.trials: list[Trial[Candidate]] = []
         self.source_rows: SourceRows | None = None
         self._learners_on_sources: dict[int, Array] = {}
-        self._parallel = Parallel(n_jobs=n_jobs) if effective_n_jobs(n_jobs) > 1 else None
+        # One task at a time: joblib would put together many of the cheap ones, and then as many of the dear.
+        self._parallel = Parallel(n_jobs=n_jobs, batch_size=1) if effective_n_jobs(n_jobs) > 1 else None
 
     def folds(self, repeat: int) -> list[Fold]:
         """Return the rows to train and to test on, fold by fold.
@@ -165,14 +166,14 @@ class Search:
         if not plain or not held.size:
             return
         alone = {id(each.candidate.learner): each for each in self.trials if each.is_target_only}
+        of_all = [each for each in plain if "sources" not in each.candidate.settings]
+        self._learners_on_sources = {id(each.candidate.learner): each.on_sources.copy() for each in of_all}
         found = {}
         for number in self.data.sources:
             mine = self.data.domain[held] == number
-            of_all = [each for each in plain if "sources" not in each.candidate.settings]
             models = [each for each in plain if each.candidate.settings.get("sources") == (number,)] or of_all
             for each in models:
-                key = id(each.candidate.learner)
-                self._learners_on_sources.setdefault(key, each.on_sources.copy())[mine] = each.on_sources[mine]
+                self._learners_on_sources[id(each.candidate.learner)][mine] = each.on_sources[mine]
             pairs = [(alone[id(each.candidate.learner)], each) for each in models]
             found[number] = self._kinship(pairs, held[mine], mine)
         self.source_rows = SourceRows(self.data, held, found)
@@ -265,9 +266,10 @@ class Search:
         if self._parallel is None:
             found = [held_out(each, data, folds[place], self._seed(repeat, place)) for each, place in tasks]
         else:
+            # The last learners are the slowest: they go first, so that no process waits for another in the end.
             found = self._parallel(
-                delayed(held_out)(each, data, folds[place], self._seed(repeat, place)) for each, place in tasks
-            )
+                delayed(held_out)(each, data, folds[place], self._seed(repeat, place)) for each, place in tasks[::-1]
+            )[::-1]
         shape = (data.target.size,) if data.classes is None else (data.target.size, data.classes.size)
         for trial, parts in zip(trials, _in_groups(found, len(folds)), strict=True):
             predicted = np.empty(shape)

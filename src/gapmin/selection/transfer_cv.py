@@ -18,6 +18,7 @@ from gapmin.boosting._meta import TransferMetaEstimator
 from gapmin.boosting._rows import Array, Rows
 from gapmin.linear import WeightedLogisticRegression
 from gapmin.selection._blend import Blend
+from gapmin.selection._blended import BlendedClassifier, BlendedRegressor
 from gapmin.selection._candidates import METHODS, Kit, Learner, default_learners, own_learners
 from gapmin.selection._choice import Choice, TransferVerdict, choose_blend, choose_one, kinship_of, verdict
 from gapmin.selection._data import Data
@@ -121,7 +122,11 @@ class _TransferCV(TransferMetaEstimator):
             choice = choose_one(finalists, self.n_standard_errors, kinship_of(search))
         self._say("the last fit")
         model = choice.chosen.candidate.final(len(rows), seed, thorough=self._thorough)
-        self.best_estimator_ = fit_with_domains(model, rows.X, self._labels(rows), rows.domain)
+        if isinstance(model, BlendedClassifier | BlendedRegressor):
+            model.fit(rows.X, self._labels(rows), sample_domain=rows.domain, n_jobs=self.n_jobs)
+        else:
+            fit_with_domains(model, rows.X, self._labels(rows), rows.domain)
+        self.best_estimator_ = model
         n_target = int((rows.domain < 0).sum())
         self.target_only_estimator_ = choice.alone.candidate.final(n_target, seed, thorough=self._thorough)
         self._record(search, choice, rows)
