@@ -28,7 +28,7 @@ class _Blended(BaseEstimator):
     Attributes
     ----------
     estimators_ : list of estimators
-        Fitted.
+        Fitted; without `sample_weight_`.
     sample_weight_ : ndarray of shape (n_rows,)
         The mean of the members' weights.
     """
@@ -52,7 +52,8 @@ class _Blended(BaseEstimator):
             self.estimators_ = [fit_with_domains(each, X, y, sample_domain) for each in members]
         if isinstance(self, ClassifierMixin):
             self.classes_ = np.unique(np.asarray(y))
-        used = [inner_model(each).sample_weight_ for each in self.estimators_]
+        # The members' own are let go: a model of many rows would hold them as often as it has members.
+        used = [inner_model(each).__dict__.pop("sample_weight_") for each in self.estimators_]
         self.sample_weight_ = np.average(used, axis=0, weights=self.weights)
         return self
 
