@@ -114,19 +114,19 @@ def findings(rows: Sequence[Row], poisoned: bool) -> list[str]:
         f"({100 * len(near) / n:.0f}%)"
         + (f"; not on {listed([row.problem for row in rows if not row.is_near_best()])}." if len(near) < n else "."),
     ]
-    if not poisoned:
-        others = {method: sum(row.is_near_best(method) for row in rows) for method in METHODS if method != OURS}
-        said.append(
-            f"The same asked of each of the others, with {OURS} among their rivals: "
-            + ", ".join(f"{method} {count}" for method, count in sorted(others.items(), key=lambda item: -item[1]))
-            + f" of {n}."
-        )
     if poisoned:
         share = 100 * float(np.mean([row.dropped.mean() for row in rows]))
         kept = [row.problem for row in rows if row.dropped.mean() <= 0.5]
         said.append(
             f"The poisoned source is dropped (at most {100 * _DROPPED:.0f}% of the weight) in {share:.0f}% of the fits"
             + (f"; not in most of those on {listed(kept)}." if kept else ", and in most of those on every problem.")
+        )
+    else:
+        others = {method: sum(row.is_near_best(method) for row in rows) for method in METHODS if method != OURS}
+        said.append(
+            f"The same asked of each of the others, with {OURS} among their rivals: "
+            + ", ".join(f"{method} {count}" for method, count in sorted(others.items(), key=lambda item: -item[1]))
+            + f" of {n}."
         )
     return said
 

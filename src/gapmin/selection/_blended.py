@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from typing import Any, Self
 
 import numpy as np
-from joblib import effective_n_jobs
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, clone
 from sklearn.utils.parallel import Parallel, delayed
@@ -43,13 +42,10 @@ class _Blended(BaseEstimator):
 
     def fit(self, X: Any, y: ArrayLike, *, sample_domain: ArrayLike | None = None, n_jobs: int | None = None) -> Self:
         """Fit every member to the same rows, so many at a time."""
-        members = [clone(each) for each in self.estimators]
-        if effective_n_jobs(n_jobs) > 1 and len(members) > 1:
-            fits = (delayed(fit_with_domains)(each, X, y, sample_domain) for each in members)
-            # In threads: trees and BLAS release the interpreter's lock, and the rows are not copied.
-            self.estimators_ = Parallel(n_jobs=n_jobs, prefer="threads")(fits)
-        else:
-            self.estimators_ = [fit_with_domains(each, X, y, sample_domain) for each in members]
+        # In threads: trees and BLAS release the interpreter's lock, and the rows are not copied.
+        self.estimators_ = Parallel(n_jobs=n_jobs, prefer="threads")(
+            delayed(fit_with_domains)(clone(each), X, y, sample_domain) for each in self.estimators
+        )
         if isinstance(self, ClassifierMixin):
             self.classes_ = np.unique(np.asarray(y))
         # The members' own are let go: a model of many rows would hold them as often as it has members.

@@ -24,7 +24,7 @@ def run(search: Search, kit: Kit, learners: Sequence[Learner], methods: Iterable
     if POOLING in wanted or GAP_WEIGHTING in wanted:
         first += [each for learner in learners for each in kit.pooling(learner)]
     trials = search.start(first)
-    # Which source is kin to the target is asked of each by itself, with the best learner of every kind.
+    # Which source is kin to the target is asked of each by itself, with the best learner of every kind: the last one.
     plain = {each.candidate.learner.name: each.candidate for each in sorted(trials, key=_loss)[::-1] if _is_plain(each)}
     trials = [*trials, *search.start(single for each in plain.values() for single in kit.single_sources(each))]
     search.look_at_sources()

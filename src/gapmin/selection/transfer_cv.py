@@ -252,7 +252,8 @@ class TransferClassifierCV(ClassifierMixin, _TransferCV):
     n_standard_errors : float, default=1
         By how many standard errors of the paired difference the sources must win to be used, at a kinship of a third
         (`transfer_verdict_.kinship`). For strangers it is 1.3 more, for labels turned round up to 5.3 more, and for a
-        source that is as good as the target's own rows two fewer.
+        source that is as good as the target's own rows two fewer: by default it is then used unless it loses by more
+        than one, and the verdict says so.
     blend : bool, default=True
         Average the best eight with sources, or the best three without. False takes one model: with sources the simplest
         that is within a standard error of the best.
