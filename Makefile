@@ -17,7 +17,7 @@ demo: $(STAMPS)/demo
 	$(BIN)/gapmin demo
 
 test: $(STAMPS)/test
-	$(BIN)/python -m pytest -n $(JOBS) $(PYTEST_ARGS)
+	$(BIN)/python -m pytest -n $(JOBS) --dist worksteal $(PYTEST_ARGS)
 
 coverage: $(STAMPS)/test
 	$(BIN)/python -m pytest -n $(JOBS) --cov=src/gapmin --cov-report=term-missing:skip-covered $(PYTEST_ARGS)

@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+import signal
+
 import pytest
 
 from gapmin.reproduce.cells import Cell, Measured, Outcome
+
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    # Started in the background: the processes of the tests that press Ctrl-C would inherit a deaf ear.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 RULES = {
     "loss_before": 0.7,

@@ -38,10 +38,17 @@ def squared_to(value):
         ([[3.0]], 1.0, [1.0]),
         # None is better than the first alone.
         ([[1.0], [5.0], [7.0]], 0.0, [1.0, 0.0, 0.0]),
+        # The eleventh of the votes goes to 2 (12/11 is nearer than 1) and no other: too few to be a member.
+        ([[1.0], [2.0]], 1.05, [1.0, 0.0]),
     ],
 )
 def test_greedy_weights_by_hand(members, wanted, weights):
     np.testing.assert_allclose(greedy_weights(np.array(members), squared_to(wanted)), weights)
+
+
+def test_where_nobody_has_two_votes_those_with_one_are_members():
+    weights = greedy_weights(25 * np.eye(25), squared_to(1.0))  # each of another kind is better than more of the same
+    np.testing.assert_allclose(np.sort(weights), [0.0] * 5 + [0.05] * 20)
 
 
 def test_a_blend_is_no_worse_than_its_best_member_on_the_rows_that_it_was_made_for():
