@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import warnings
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -9,7 +11,7 @@ import scipy.sparse as sp
 from sklearn.base import clone
 from sklearn.compose import make_column_transformer
 from sklearn.impute import SimpleImputer
-from sklearn.linear_model import LogisticRegression
+from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.model_selection import cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder
@@ -240,6 +242,16 @@ def test_refuses(parameters, message):
     X, y, domain = problem(20, 40)
     with pytest.raises(ValueError, match=message):
         TransferClassifierCV(**parameters).fit(X, y, sample_domain=domain)
+
+
+def test_labels_whose_squares_overflow_are_refused_and_large_ones_are_not():
+    X, _, domain = problem(20, 40)
+    with pytest.raises(ValueError, match=r"y has a value of .*e\+1[56]\d, .*: divide them by a power of ten"):
+        TransferRegressorCV().fit(X, 1e155 * X[:, 0], sample_domain=domain)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        model = TransferRegressorCV(Ridge(), n_repeats=1).fit(X, 1e99 * X[:, 0], sample_domain=domain)
+    assert model.transfer_verdict_.kinship > 0.5
 
 
 def test_too_few_rows_and_one_class():

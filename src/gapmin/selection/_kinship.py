@@ -46,7 +46,7 @@ def agreement(predicted: Array, y: NDArray[Any], classes: NDArray[Any] | None) -
 
 def _correlation(one: Array, other: Array) -> float:
     one, other = one - one.mean(), other - other.mean()
-    size = float(np.sqrt((one @ one) * (other @ other)))
+    size = float(np.linalg.norm(one) * np.linalg.norm(other))
     return round(float(one @ other) / size, 12) if size > 0 else 0.0
 
 

@@ -29,6 +29,7 @@ from gapmin.selection._search import Search
 __all__ = ["TransferClassifierCV", "TransferRegressorCV"]
 
 _FEWEST_ROWS = 4
+_LARGEST_LABEL = 1e100
 
 
 class _TransferCV(TransferMetaEstimator):
@@ -143,6 +144,11 @@ class _TransferCV(TransferMetaEstimator):
             raise ValueError(
                 f"the target has {n_target} rows (n_samples = {n_target}), too few to test a choice on: give at least "
                 f"{_FEWEST_ROWS}, better 10 or more"
+            )
+        if regression and (largest := float(np.abs(rows.y).max())) > _LARGEST_LABEL:
+            raise ValueError(
+                f"y has a value of {largest:.3g}, and squared errors of such labels are more than a number can hold: "
+                "divide them by a power of ten"
             )
         n_splits = min(self.n_splits, n_target // 2)
         n_repeats = self.n_repeats or (3 if n_target <= 30 else 2)
