@@ -6,9 +6,11 @@ import pytest
 
 pd = pytest.importorskip("pandas")
 
+from gapmin._statistics import corrected_t_test  # noqa: E402
 from gapmin.comparing import OURS, POOLED, TARGET_ONLY, compare_study  # noqa: E402
 from gapmin.comparing.compare import check_study  # noqa: E402
-from gapmin.comparing.folds import Rows, draw_folds, measure  # noqa: E402
+from gapmin.comparing.folds import Fitted, Rows, draw_folds, measure  # noqa: E402
+from gapmin.comparing.league import make_league  # noqa: E402
 from gapmin.comparing.methods import make_method, method_names  # noqa: E402
 from gapmin.tabular import Column, Schema, Study  # noqa: E402
 
@@ -52,6 +54,23 @@ def test_every_method_is_measured_on_the_same_folds(compared):
         assert each.difference == pytest.approx(each.error - compared.entry(TARGET_ONLY).error)
     alone = compared.entry(TARGET_ONLY)
     assert (alone.difference, alone.p_value) == (0, 1)
+
+
+def test_p_values_are_corrected_for_the_number_of_methods():
+    rows = Rows(np.zeros((40, 1)), np.zeros(40), np.repeat([-1, 1], [20, 20]), "regression")
+    folds = draw_folds(rows, 2, 2, 0)
+    errors = {TARGET_ONLY: [1.0, 2.0, 3.0, 4.0], POOLED: [0.5, 1.4, 2.6, 3.5], OURS: [0.9, 2.2, 2.6, 4.1]}
+    pairs = [(method, fold) for method in errors for fold in folds]
+    fits = [Fitted(each) for found in errors.values() for each in found]
+    league, failures = make_league(tuple(errors), pairs, fits, rows)
+    assert not failures
+    plain = {
+        method: corrected_t_test(np.subtract(found, errors[TARGET_ONLY]), 10, 10) for method, found in errors.items()
+    }
+    found = {each.method: each.p_value for each in league}
+    assert found[POOLED] == pytest.approx(2 * plain[POOLED].p_value)  # the smaller of two
+    assert found[OURS] == pytest.approx(plain[OURS].p_value)
+    assert found[TARGET_ONLY] == 1
 
 
 def test_the_curve_goes_from_few_rows_to_all_that_train(compared):

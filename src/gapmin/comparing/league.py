@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
-from gapmin._statistics import corrected_t_test
+from gapmin._statistics import corrected_t_test, holm
 
 from .folds import Fitted, Fold, Rows, measure
 from .methods import TARGET_ONLY, make_method
@@ -44,4 +46,8 @@ def make_league(
                 method, own.mean, low, high, test.mean, *test.interval(LEVEL), test.p_value, tuple(errors.tolist())
             )
         )
-    return tuple(entries), failures
+    tested = [each for each in entries if each.method != TARGET_ONLY]
+    adjusted = dict(
+        zip([each.method for each in tested], holm([each.p_value for each in tested]).tolist(), strict=True)
+    )
+    return tuple(replace(each, p_value=adjusted.get(each.method, 1.0)) for each in entries), failures

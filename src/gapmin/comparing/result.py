@@ -27,7 +27,7 @@ class LeagueEntry:
         Its 95% interval.
     difference, difference_low, difference_high, p_value : float
         The error less that of the target alone on the same folds, its 95% interval and the p-value of the corrected
-        resampled t-test; 0, 0, 0 and 1 for the target alone itself.
+        resampled t-test after Holm's correction over the methods; 0, 0, 0 and 1 for the target alone itself.
     errors : tuple of float
         Of each fold.
     """

@@ -73,7 +73,7 @@ def league_table(comparison: StudyComparison) -> Table:
         rows.append(row)
     return Table(
         f"{unit} on target rows that did not train, and the difference to the target alone, with 95% intervals; "
-        "lowest in bold",
+        "lowest in bold; p is that of the corrected resampled t-test, after Holm's correction over the methods",
         ["", unit, "95% interval", "difference", "95% interval", "p"],
         rows,
     )
