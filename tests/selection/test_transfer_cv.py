@@ -21,7 +21,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from gapmin import TargetKFold, TransferClassifierCV, TransferRegressorCV
 from gapmin.linear import WeightedLogisticRegression
-from gapmin.selection._candidates import METHODS
+from gapmin.selection._candidates import METHODS, Kit, default_learners
 
 QUICK = {"n_repeats": 1, "random_state": 0}
 
@@ -155,13 +155,20 @@ def test_several_classes_some_of_the_source_alone():
 def test_what_the_search_does_with_little_effort_is_done_well_in_the_end():
     rng = np.random.default_rng(0)
     X, domain = rng.uniform(-1, 1, size=(660, 3)), np.repeat([-1, 1], [60, 600])
-    y = (X[:, 0] * X[:, 1] > 0).astype(int)  # no linear model knows
-    model = TransferClassifierCV(methods=["pooling"], blend=False, **QUICK).fit(X, y, sample_domain=domain)
-    tried, used = model.best_params_["learner"].n_estimators, model.best_estimator_.estimator_.n_estimators
-    assert (tried, used) in ((20, 200), (30, 150))  # a forest's trees, or the stages of gradient boosting
-    learner = TransferClassifierCV(methods=["pooling"], blend=False, **QUICK)
-    learner.fit(X, X.sum(axis=1) > 0, sample_domain=domain)
-    assert learner.best_params_["learner"].tol > learner.best_estimator_.estimator_.tol == 1e-8
+    efforts = {"linear": ("tol", 1e-5, 1e-8), "kernel": ("n_landmarks", 300, 1000)}
+    efforts |= {"forest": ("n_estimators", 20, 200), "boosting": ("n_estimators", 30, 150)}
+    kit = Kit(False, [1])
+    for learner in default_learners(False, X * [1, 10, 100], 2):
+        name, tried, used = efforts[learner.name]
+        step = "learner__" if learner.is_scaled else ""
+        candidate = kit.target_only(learner)
+        assert candidate.estimator.get_params()[f"estimator__{step}{name}"] == tried
+        assert candidate.final(660, 0).get_params()[f"estimator__{step}{name}"] == used
+        assert candidate.final(660, 0, thorough=False).get_params()[f"estimator__{step}{name}"] == tried
+    model = TransferClassifierCV(methods=["pooling"], blend=False, **QUICK)
+    model.fit(X, X[:, 0] * X[:, 1] > 0, sample_domain=domain)
+    name = "n_landmarks" if "n_landmarks" in model.best_params_["learner"].get_params() else "n_estimators"
+    assert model.best_estimator_.estimator_.get_params()[name] > model.best_params_["learner"].get_params()[name]
     boosted = TransferRegressorCV(DecisionTreeRegressor(max_depth=2), methods=["gapBoost"], blend=False, **QUICK)
     boosted.fit(X, X.sum(axis=1), sample_domain=domain)
     assert boosted.best_estimator_.n_estimators == 20

@@ -46,6 +46,8 @@ GAPMIN_PARTS = (
     "gapmin.selection._blended.BlendedClassifier",
     "gapmin.selection._blended.BlendedRegressor",
     "gapmin.selection._choice.TransferVerdict",
+    "gapmin.selection._kernel.KernelClassifier",
+    "gapmin.selection._kernel.KernelRegressor",
 )
 """What fitted estimators of gapmin hold: results and splitters, plain values all, and means of models."""
 

@@ -16,7 +16,7 @@ _N_VOTES = 20
 _FEWEST_VOTES = 2
 
 
-def greedy_weights(predicted: Array, loss: Callable[[Array], float]) -> Array:
+def greedy_weights(predicted: Array, loss: Callable[[Array], float], first: Array | float = 0.0) -> Array:
     """Return the members' weights in a mean with a low loss: ensemble selection (Caruana and others, 2004).
 
     There are twenty votes. One after the other goes to the member with which the mean of all votes so far has the
@@ -27,6 +27,8 @@ def greedy_weights(predicted: Array, loss: Callable[[Array], float]) -> Array:
     predicted : ndarray of shape (n_members, ...)
     loss : callable
         Of a mean of the members.
+    first : ndarray of shape (n_members,), default=0
+        Votes that members have to begin with, of the twenty.
 
     Examples
     --------
@@ -34,8 +36,9 @@ def greedy_weights(predicted: Array, loss: Callable[[Array], float]) -> Array:
     >>> greedy_weights(predicted, lambda mean: float(((mean - 0.5) ** 2).mean())).round(2).tolist()
     [0.5, 0.5, 0.0]
     """
-    votes, total = np.zeros(len(predicted)), np.zeros(predicted.shape[1:])
-    for n_votes in range(1, _N_VOTES + 1):
+    votes = np.zeros(len(predicted)) + first
+    total = np.tensordot(votes, predicted, axes=1)
+    for n_votes in range(int(votes.sum()) + 1, _N_VOTES + 1):
         chosen = int(np.argmin([loss((total + each) / n_votes) for each in predicted]))
         votes[chosen] += 1
         total += predicted[chosen]

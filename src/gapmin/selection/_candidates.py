@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -26,6 +26,7 @@ from gapmin.boosting import GapBoostClassifier, GapBoostRegressor
 from gapmin.boosting._learners import seed_unseeded
 from gapmin.linear import WeightedLogisticRegression
 from gapmin.selection._fitting import fit_with_domains
+from gapmin.selection._kernel import KernelClassifier, KernelRegressor
 from gapmin.selection.pooling import WeightedPoolingClassifier, WeightedPoolingRegressor
 
 TARGET_ONLY, POOLING, GAP_WEIGHTING, GAPBOOST = METHODS = ("target only", "pooling", "gap weighting", "gapBoost")
@@ -35,13 +36,15 @@ SHARES = (0.8, 0.5, None)
 """The target's share of the weight in pooling; None gives every row the same weight."""
 
 _FEW_TREES, _MANY_TREES = 20, 200
+_FEW_LANDMARKS, _MANY_LANDMARKS = 300, 1000
 _FEW_ROUNDS, _MANY_ROUNDS = 10, 20
 _COARSE, _FINE = 1e-5, 1e-8
 _MANY_ROWS = 100_000
 _FOREST_OF_MANY = {"bootstrap": True, "max_samples": _MANY_ROWS, "max_leaf_nodes": 5_000}
 """Trees grown on more rows than that would take hours, and gigabytes: each then draws so many of them."""
 
-_ROWS_OF_A_STAGE = 5_000
+_FEW_ROWS = 400
+_ROWS_OF_A_STAGE, _ROWS_OF_A_LAST_STAGE = 1_000, 5_000
 _FEATURES_OF_A_SPLIT = 16
 _MOST_BOOSTED_CLASSES = 4
 
@@ -55,7 +58,7 @@ class Learner:
     Attributes
     ----------
     name : str
-        Of the kind: "linear", "forest", "boosting" or the class of the user's own.
+        Of the kind: "linear", "kernel", "forest", "boosting" or the class of the user's own.
     estimator : estimator
     final : mapping
         Parameters that the last fit has and the search does without: a forest's other trees, a finer solution.
@@ -68,7 +71,7 @@ class Learner:
     @property
     def is_scaled(self) -> bool:
         """Whether it is one of ours behind a scaler."""
-        return self.name == "linear" and isinstance(self.estimator, Pipeline)
+        return self.name in ("linear", "kernel") and isinstance(self.estimator, Pipeline)
 
 
 @dataclass(frozen=True)
@@ -92,6 +95,18 @@ class Candidate:
     estimator: Any
 
     @property
+    def kind(self) -> str:
+        """What sort of model it makes: that of its learner, but gapBoost's own."""
+        return GAPBOOST if self.method == GAPBOOST else self.learner.name
+
+    def is_among(self, others: Iterable[Candidate]) -> bool:
+        """Whether one of the others trains the same way."""
+        return any(
+            each.method == self.method and each.learner is self.learner and each.settings == self.settings
+            for each in others
+        )
+
+    @property
     def is_regression(self) -> bool:
         """Whether it is a regressor."""
         return is_regressor(self.estimator)
@@ -110,13 +125,14 @@ class Candidate:
         if not thorough:
             return _seeded(clone(self.estimator), seed)
         behind = "booster__" if isinstance(self.estimator, Pipeline) else ""
-        within = f"{behind}estimator__" if behind or not self.learner.is_scaled else "estimator__linear__"
+        within = f"{behind}estimator__" if behind or not self.learner.is_scaled else "estimator__learner__"
         final = {f"{within}{name}": value for name, value in self.learner.final.items()}
         if self.method == GAPBOOST:
             final[f"{behind}n_estimators"] = _MANY_ROUNDS
         if n_rows > _MANY_ROWS:
             of_many: dict[str, dict[str, Any]] = {
                 "forest": _FOREST_OF_MANY,
+                "kernel": {"n_landmarks": _FEW_LANDMARKS},
                 "boosting": {"subsample": _MANY_ROWS / n_rows},
             }
             final |= {f"{within}{name}": value for name, value in of_many.get(self.learner.name, {}).items()}
@@ -141,17 +157,28 @@ def _shown(value: Any) -> str:
 
 
 def linear_learners(regression: bool, X: Any) -> list[Learner]:
-    """Return linear learners of several strengths, on the features as they are and scaled to unit variance."""
-    plain: list[Any] = [WeightedLogisticRegression(lam, tol=_COARSE) for lam in (0.1, 0.01, 0.001)]
-    final: dict[str, Any] = {"tol": _FINE}
+    """Return linear learners of several strengths."""
     if regression:
-        plain, final = [Ridge(alpha) for alpha in (100.0, 10.0, 1.0, 0.1)], {}
+        return [Learner("linear", each) for each in _scalings([Ridge(alpha) for alpha in (100.0, 10.0, 1.0, 0.1)], X)]
+    plain = [WeightedLogisticRegression(lam, tol=_COARSE) for lam in (0.1, 0.01, 0.001)]
+    return [Learner("linear", each, {"tol": _FINE}) for each in _scalings(plain, X)]
+
+
+def kernel_learners(regression: bool, X: Any) -> list[Learner]:
+    """Return two kernel learners, a narrow one and a wide one: with few landmarks in the search, more in the end."""
+    kind: Any = KernelRegressor if regression else KernelClassifier
+    plain = [kind(gamma, alpha, n_landmarks=_FEW_LANDMARKS) for gamma, alpha in ((1.0, 0.1), (0.3, 0.3))]
+    return [Learner("kernel", each, {"n_landmarks": _MANY_LANDMARKS}) for each in _scalings(plain, X)]
+
+
+def _scalings(learners: Sequence[Any], X: Any) -> list[Any]:
+    """Return learners on the features as they are and scaled to unit variance, where that differs."""
     scaler = StandardScaler(with_mean=not sp.issparse(X)).fit(X)
-    scaled = [Pipeline([("scale", clone(scaler)), ("linear", learner)]) for learner in plain]
-    # Features that have about one scale are left as they are; of a ridge's the intercept is free, so scaled ones do.
+    scaled = [Pipeline([("scale", clone(scaler)), ("learner", learner)]) for learner in learners]
+    if is_regressor(learners[0]):
+        return scaled
     alike = scaler.scale_.max() <= 2 * scaler.scale_.min()
-    chosen = scaled if regression else plain if alike else [*plain, *scaled]
-    return [Learner("linear", each, final) for each in chosen]
+    return list(learners) if alike else [*learners, *scaled]
 
 
 def forest(regression: bool) -> Learner:
@@ -171,24 +198,29 @@ def gradient_boosting(regression: bool, X: Any) -> Learner:
     """
     n_rows, n_features = X.shape
     kind: Any = GradientBoostingRegressor if regression else GradientBoostingClassifier
+    step = 1.0 if n_rows >= _FEW_ROWS else 0.6  # few rows are soon known by heart
     # Depth 4, and as in the forest no more features at a split than are needed.
     booster = kind(
         n_estimators=30,
-        learning_rate=0.2,
+        learning_rate=0.2 * step,
         max_depth=4,
         max_features=min(_FEATURES_OF_A_SPLIT, max(1, round(0.3 * n_features))),
         subsample=min(1.0, _ROWS_OF_A_STAGE / n_rows),
     )
-    return Learner("boosting", booster, {"n_estimators": 150, "learning_rate": 0.1})
+    # In the end about as far as in the search, in smaller steps: a model that goes further is surer of itself than it
+    # was when its weight was found.
+    final = {"n_estimators": 150, "learning_rate": 0.05 * step, "subsample": min(1.0, _ROWS_OF_A_LAST_STAGE / n_rows)}
+    return Learner("boosting", booster, final)
 
 
 def default_learners(regression: bool, X: Any, n_classes: int) -> list[Learner]:
     """Return what is tried where the user names no learner."""
-    learners = [*linear_learners(regression, X), forest(regression)]
-    # A stage has a tree for each class, and a tree of sparse rows is slow.
-    if n_classes <= _MOST_BOOSTED_CLASSES and not sp.issparse(X):
-        learners.append(gradient_boosting(regression, X))
-    return learners
+    linear, trees = linear_learners(regression, X), [forest(regression)]
+    if sp.issparse(X):
+        return [*linear, *trees]  # a kernel would need the rows dense, and boosted trees of sparse rows are slow
+    if n_classes <= _MOST_BOOSTED_CLASSES:  # a stage has a tree for each class
+        trees.append(gradient_boosting(regression, X))
+    return [*linear, *kernel_learners(regression, X), *trees]
 
 
 def boosting_learners(regression: bool, learners: Sequence[Learner]) -> list[Learner]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -10,8 +10,8 @@ import numpy as np
 
 from gapmin._statistics import TTest, corrected_t_test
 from gapmin.selection._candidates import METHODS
-from gapmin.selection._kinship import standard_errors_needed
 from gapmin.selection._search import Search, Trial
+from gapmin.selection._witnesses import in_standard_errors
 
 
 @dataclass(frozen=True)
@@ -44,6 +44,10 @@ class TransferVerdict:
     kinship : float
         How well target and sources predict each other, of the source closest to the target: about 1 for one and the
         same domain, 0 for strangers, below 0 for labels turned round. NaN where it was not measured.
+    gain, gain_needed : float
+        What decides: by how many standard errors over the folds the same learners do better with the sources than
+        without, and by how many they must, which is the less the closer the sources are. Of several sources, all
+        together or one by itself, those that come off best. NaN where the methods asked for do not tell.
     """
 
     transfers: bool
@@ -60,6 +64,8 @@ class TransferVerdict:
     n_target: int
     n_source: int
     kinship: float = np.nan
+    gain: float = np.nan
+    gain_needed: float = np.nan
 
     def __str__(self) -> str:
         rows = f"{self.n_target} target rows"
@@ -69,18 +75,22 @@ class TransferVerdict:
             f"the loss on held-out target rows changes by {self.difference:+.3g} "
             f"(95% interval {self.low:+.3g} to {self.high:+.3g}, p = {self.p_value:.2g})"
         )
+        heard = ""
+        if np.isfinite(self.gain_needed):
+            heard = (
+                f"the same learners do {'better' if self.gain >= 0 else 'worse'} with them by {abs(self.gain):.1f} "
+                f"standard errors, and {self.gain_needed:+.1f} are asked of sources as close"
+            )
         if not self.transfers:
             if np.isnan(self.difference):
                 return "The sources are left out: none of the methods asked for can use them."
             if self.difference < 0:
-                kin = f" at a kinship of {self.kinship:.2f} of 1" if np.isfinite(self.kinship) else ""
-                return f"The sources are left out: with the best use of them {evidence}, too little to trust them{kin}."
+                return f"The sources are left out: with the best use of them {evidence}, too little to trust them" + (
+                    f"; {heard}." if heard else "."
+                )
             return f"The sources are left out: even with the best use of them {evidence}."
         if self.difference >= 0:
-            return (
-                f"The sources are used ({self.method}) for their kinship, {self.kinship:.2f} of 1: they and the target "
-                f"predict each other well, although {evidence}."
-            )
+            return f"The sources are used ({self.method}): {heard}; although {evidence}."
         clear = "clearly" if self.high < 0 else "may"
         return (
             f"The sources {clear} help ({self.method}): {evidence}; the best of many on these rows, which flatters it."
@@ -97,8 +107,7 @@ def beats(one: Trial[Any], other: Trial[Any], n_standard_errors: float) -> bool:
     The standard error is that of the one-standard-error rule: the spread of the folds of all repeats, over the root of
     their number. Folds that share rows are not independent, so it is smaller than the truth; `evidence` corrects that.
     """
-    gain = other.less(one)
-    return bool(gain.mean() > n_standard_errors * gain.std(ddof=1) / np.sqrt(gain.size))
+    return in_standard_errors(other.less(one)) > n_standard_errors
 
 
 class Choice(NamedTuple):
@@ -109,48 +118,55 @@ class Choice(NamedTuple):
     best: Trial[Any] | None
 
 
-def choose_blend(search: Search, trials: Sequence[Trial[Any]], n_standard_errors: float = 1.0) -> Choice:
-    """Choose between two blends: of those without sources, and of those with them.
+Trust = Callable[[Trial[Any], Trial[Any]], bool]
+"""Whether a trial with sources is to be preferred to the best without."""
 
-    The first, unless the second has a loss that is lower by more than the standard errors needed of the paired
-    difference.
+
+def trust_of(search: Search, n_standard_errors: float) -> Trust:
+    """Return the rule of a search: what its witnesses say, unless the model with sources is clearly worse.
+
+    Where there are no witnesses, the model with sources must itself win by so many standard errors.
     """
+    heard = search.testimony(n_standard_errors)
+
+    def trusts(best: Trial[Any], alone: Trial[Any]) -> bool:
+        if heard is None:
+            return beats(best, alone, n_standard_errors)
+        return heard.suffices and not evidence(search, best, alone).interval(0.95)[0] > 0
+
+    return trusts
+
+
+def choose_blend(search: Search, trials: Sequence[Trial[Any]], trusts: Trust) -> Choice:
+    """Choose between two blends: of those with sources if they are trusted, and else of those without."""
     alone = search.blend([each for each in trials if each.is_target_only])
     others = [each for each in trials if not each.is_target_only]
     if not others:
         return Choice(alone, alone, None)
     best = search.blend(others)
-    needed = standard_errors_needed(n_standard_errors, kinship_of(search))
-    return Choice(best if beats(best, alone, needed) else alone, alone, best)
+    return Choice(best if trusts(best, alone) else alone, alone, best)
 
 
-def kinship_of(search: Search) -> float | None:
-    """Return the kinship of the closest source, None where it was not measured."""
-    return None if search.source_rows is None else search.source_rows.closest
-
-
-def choose_one(trials: Sequence[Trial[Any]], n_standard_errors: float = 1.0, kinship: float | None = None) -> Choice:
+def choose_one(trials: Sequence[Trial[Any]], n_standard_errors: float, trusts: Trust) -> Choice:
     """Choose one by the one-standard-error rule in favour of the simpler.
 
-    Without sources, unless the best with sources has a loss that is lower by more than the standard errors needed of
-    the paired difference. Then the simplest method that is within one standard error of that best; within a method the
-    lowest loss.
+    Without sources, unless the best with sources is trusted. Then the simplest method that is within one standard error
+    of that best; within a method the lowest loss.
     """
     alone = min((each for each in trials if each.is_target_only), key=lambda each: each.mean_loss)
     others = [each for each in trials if not each.is_target_only]
     if not others:
         return Choice(alone, alone, None)
     best = min(others, key=lambda each: each.mean_loss)
-    needed = standard_errors_needed(n_standard_errors, kinship)
-    if not beats(best, alone, needed):
+    if not trusts(best, alone):
         return Choice(alone, alone, best)
     near = [each for each in others if not beats(best, each, n_standard_errors)]
     simplest = min(METHODS.index(each.candidate.method) for each in near)
     chosen = min(
         (each for each in near if METHODS.index(each.candidate.method) == simplest), key=lambda each: each.mean_loss
     )
-    # The simplest need not itself beat the target alone by enough: then the best, which does.
-    return Choice(chosen if beats(chosen, alone, needed) else best, alone, best)
+    # The simplest need not itself be as good as is asked: then the best, which is.
+    return Choice(chosen if trusts(chosen, alone) else best, alone, best)
 
 
 def evidence(search: Search, one: Trial[Any], other: Trial[Any]) -> TTest:
@@ -160,12 +176,12 @@ def evidence(search: Search, one: Trial[Any], other: Trial[Any]) -> TTest:
     return corrected_t_test(one.less(other), n_train=n_target - n_test, n_test=n_test)
 
 
-def verdict(search: Search, choice: Choice, n_target: int, n_source: int) -> TransferVerdict:
+def verdict(search: Search, choice: Choice, n_standard_errors: float, n_target: int, n_source: int) -> TransferVerdict:
     """Say what was chosen, and what speaks for it or, where the sources are left out, against them."""
     chosen, alone, best = choice
-    kin = kinship_of(search)
     test = None if best is None else evidence(search, best if chosen is alone else chosen, alone)
     low, high = (np.nan, np.nan) if test is None else test.interval(0.95)
+    heard = search.testimony(n_standard_errors)
     return TransferVerdict(
         transfers=chosen is not alone,
         method=chosen.candidate.method,
@@ -180,5 +196,7 @@ def verdict(search: Search, choice: Choice, n_target: int, n_source: int) -> Tra
         p_value=np.nan if test is None else test.p_value,
         n_target=n_target,
         n_source=n_source,
-        kinship=np.nan if kin is None else kin,
+        kinship=np.nan if search.source_rows is None else search.source_rows.closest,
+        gain=np.nan if heard is None else heard.gain,
+        gain_needed=np.nan if heard is None else heard.needed,
     )

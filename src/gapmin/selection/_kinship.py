@@ -6,6 +6,7 @@ that were not trained on them can be asked about them too.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -14,13 +15,10 @@ from numpy.typing import ArrayLike, NDArray
 from gapmin.boosting._rows import Array
 from gapmin.selection._data import Data
 
-NEUTRAL = 1 / 3
-"""The kinship at which the sources must win by as many standard errors as the user says."""
-
 FEWEST_ROWS = 10
-"""Held-out rows of a source below which nothing is said of its kinship."""
+"""Held-out rows of a source below which nothing is known of its kinship: it counts as a stranger."""
 
-_SLOPE, _LENIENCE = 4.0, 2.0
+_SLOPE = 3.0
 _N_LEARNERS = 2
 _PREDICTABLE = 0.3
 _MOST_ROWS = 100
@@ -84,13 +82,12 @@ def kinship(there: ArrayLike, here: ArrayLike, own: ArrayLike) -> float:
     return float(np.clip(mutual / itself, -1, 1) * min(itself / _PREDICTABLE, 1))
 
 
-def standard_errors_needed(wanted: float, kin: float | None) -> float:
-    """Return by how many standard errors the sources must win to be used.
+def standard_errors_needed(wanted: float, kin: float) -> float:
+    """Return by how many standard errors the sources must win to be used: as many as wanted of a stranger.
 
-    As many as the user wants at a kinship of a third; four more for each unit of kinship less, and down to two fewer
-    for more of it.
+    Three fewer of one that is as good as the target's own rows, three more of one whose labels are turned round.
     """
-    return wanted if kin is None else wanted - min(_SLOPE * (kin - NEUTRAL), _LENIENCE)
+    return wanted - _SLOPE * kin
 
 
 class SourceRows:
@@ -125,6 +122,10 @@ class SourceRows:
     def closest(self) -> float:
         """The kinship of the source that has most of it: a search may use that one alone."""
         return max(self.kinship.values())
+
+    def mean_kinship(self, sources: Sequence[int]) -> float:
+        """Return the mean kinship of some sources."""
+        return float(np.mean([self.kinship[number] for number in sources]))
 
     def loss(self, predicted: Array) -> float:
         """Return what predictions of the rows add to a mean loss over the target's rows."""

@@ -10,6 +10,7 @@ import scipy.sparse as sp
 
 from gapmin.selection._candidates import GAP_WEIGHTING, GAPBOOST, POOLING, Candidate, Kit, Learner, boosting_learners
 from gapmin.selection._search import Search, Trial
+from gapmin.selection._witnesses import HALF, Witnesses, best_of_each_kind
 
 _WIDEST_FOR_GAPS = 1000
 
@@ -24,15 +25,12 @@ def run(search: Search, kit: Kit, learners: Sequence[Learner], methods: Iterable
     if POOLING in wanted or GAP_WEIGHTING in wanted:
         first += [each for learner in learners for each in kit.pooling(learner)]
     trials = search.start(first)
-    # Which source is kin to the target is asked of each by itself, with the best learner of every kind: the last one.
-    plain = {each.candidate.learner.name: each.candidate for each in sorted(trials, key=_loss)[::-1] if _is_plain(each)}
-    trials = [*trials, *search.start(single for each in plain.values() for single in kit.single_sources(each))]
-    search.look_at_sources()
+    search.hear(_witnesses(search, kit, trials))
     pooled = [trial for trial in trials if not trial.is_target_only]
     if pooled:
         best = min(pooled, key=search.merit)
-        # With all rows alike they have been tried.
-        more = kit.single_sources(best.candidate) if POOLING in wanted and not _is_plain(best) else []
+        tried = [trial.candidate for trial in search.trials]
+        more = [each for each in kit.single_sources(best.candidate) if POOLING in wanted and not each.is_among(tried)]
         if GAP_WEIGHTING in wanted and _has_numbers(search.data.X):
             more += kit.gap_weighting(best.candidate)
         search.start(more)
@@ -55,12 +53,19 @@ def _boost(search: Search, kit: Kit, learners: Sequence[Learner], trials: Sequen
         search.start(kit.gapboost_around(best.candidate))
 
 
-def _loss(trial: Trial[Candidate]) -> float:
-    return trial.mean_loss
-
-
-def _is_plain(trial: Trial[Candidate]) -> bool:
-    return trial.candidate.method == POOLING and trial.candidate.settings["target_share"] is None
+def _witnesses(search: Search, kit: Kit, trials: Sequence[Trial[Candidate]]) -> list[Witnesses]:
+    """Return the same learners with and without all sources; where there are several, with each by itself too."""
+    alone = [trial for trial in trials if trial.is_target_only]
+    halves = [trial for trial in trials if trial.candidate.settings.get("target_share") == HALF]
+    pairs = best_of_each_kind(alone, halves)
+    if not pairs:
+        return []
+    by_source: dict[tuple[int, ...], list[Trial[Candidate]]] = {}
+    for trial in search.start(each for _, half in pairs for each in kit.single_sources(half.candidate)):
+        by_source.setdefault(trial.candidate.settings["sources"], []).append(trial)
+    without = [each for each, _ in pairs]
+    singles = [Witnesses(each, tuple(zip(without, joined, strict=True))) for each, joined in by_source.items()]
+    return [Witnesses(kit.sources, tuple(pairs)), *singles]
 
 
 def _has_numbers(X: Any) -> bool:

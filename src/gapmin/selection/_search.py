@@ -18,14 +18,18 @@ from sklearn.utils.parallel import Parallel, delayed
 from gapmin.boosting._rows import Array
 from gapmin.domains import TargetKFold
 from gapmin.selection._blend import Blend, greedy_weights
-from gapmin.selection._candidates import POOLING, TARGET_ONLY, Candidate
+from gapmin.selection._candidates import GAPBOOST, POOLING, TARGET_ONLY, Candidate
 from gapmin.selection._data import Data
 from gapmin.selection._fitting import predict_any
-from gapmin.selection._kinship import FEWEST_ROWS, NEUTRAL, SourceRows, agreement, kinship
+from gapmin.selection._kinship import FEWEST_ROWS, SourceRows, agreement, kinship, standard_errors_needed
+from gapmin.selection._witnesses import Heard, Witnesses
 
 _FEWEST_LEFT = 8
 _FEWEST_ALONE = 3
 """Candidates with and without sources that no halving goes below: the members of a blend."""
+
+_FIRST_VOTES = 3
+"""Of the twenty in a blend with sources, how many the best of each kind of learner has to begin with."""
 
 _HELD_SHARE, _MOST_HELD = 0.1, 200
 """Of a source's rows, how many a fold of the first repeat holds out."""
@@ -118,6 +122,7 @@ class Search:
         self.seed = seed
         self.on_progress = on_progress
         self.trials: list[Trial[Candidate]] = []
+        self.witnesses: list[Witnesses] = []
         self.source_rows: SourceRows | None = None
         self._learners_on_sources: dict[int, Array] = {}
         # One task at a time: joblib would put together many of the cheap ones, and then as many of the dear.
@@ -155,44 +160,44 @@ class Search:
             self._repeat(trials, 0)
         return trials
 
-    def look_at_sources(self) -> None:
-        """Let what models of the target alone, and of sources, say of each other's rows count from now on."""
-        plain = [
-            each
-            for each in self.trials
-            if each.candidate.method == POOLING and each.candidate.settings["target_share"] is None
-        ]
+    def hear(self, witnesses: Sequence[Witnesses]) -> None:
+        """Let what the same learners with and without sources say of them, and of each other's rows, count from now on.
+
+        Of a source that was tried by itself these witnesses say how close it is; of the others those of all sources.
+        """
+        self.witnesses = list(witnesses)
         held = np.concatenate([fold.held for fold in self.folds(0)])
-        if not plain or not held.size:
+        if not self.witnesses or not held.size:
             return
-        alone = {id(each.candidate.learner): each for each in self.trials if each.is_target_only}
-        of_all = [each for each in plain if "sources" not in each.candidate.settings]
-        self._learners_on_sources = {id(each.candidate.learner): each.on_sources.copy() for each in of_all}
         found = {}
         for number in self.data.sources:
-            mine = self.data.domain[held] == number
-            models = [each for each in plain if each.candidate.settings.get("sources") == (number,)] or of_all
-            for each in models:
-                self._learners_on_sources[id(each.candidate.learner)][mine] = each.on_sources[mine]
-            pairs = [(alone[id(each.candidate.learner)], each) for each in models]
-            found[number] = self._kinship(pairs, held[mine], mine)
+            called = min((each for each in witnesses if number in each.sources), key=lambda each: len(each.sources))
+            found[number] = self._kinship(called, held, self.data.domain[held] == number)
         self.source_rows = SourceRows(self.data, held, found)
+        self._learners_on_sources = {
+            id(each.candidate.learner): each.on_sources
+            for each in self.trials
+            if each.candidate.method == POOLING and dict(each.candidate.settings) == {"target_share": None}
+        }
 
-    def _kinship(
-        self,
-        pairs: Sequence[tuple[Trial[Candidate], Trial[Candidate]]],
-        rows: NDArray[np.intp],
-        mine: NDArray[np.bool_],
-    ) -> float:
-        """Return the kinship of a source, given for each learner the trial without and that with it."""
-        y, classes = self.data.y, self.data.classes
+    def _kinship(self, witnesses: Witnesses, held: NDArray[np.intp], mine: NDArray[np.bool_]) -> float:
+        """Return the kinship of the source that has these of the held-out rows."""
+        y, classes, rows = self.data.y, self.data.classes, held[mine]
         if rows.size < FEWEST_ROWS:
-            return NEUTRAL
+            return 0.0
         return kinship(
-            there=[agreement(alone.on_sources[mine], y[rows], classes) for alone, _ in pairs],
-            here=[agreement(model.predicted[0], y[self.data.target], classes) for _, model in pairs],
-            own=[agreement(model.on_sources[mine], y[rows], classes) for _, model in pairs],
+            there=[agreement(alone.on_sources[mine], y[rows], classes) for alone, _ in witnesses.pairs],
+            here=[agreement(joined.predicted[0], y[self.data.target], classes) for _, joined in witnesses.pairs],
+            own=[agreement(joined.on_sources[mine], y[rows], classes) for _, joined in witnesses.pairs],
         )
+
+    def testimony(self, n_standard_errors: float) -> Heard | None:
+        """Return what was heard of the sources that come off best, all or one by itself; None where nobody was."""
+        heard = []
+        for each in self.witnesses:
+            kin = 0.0 if self.source_rows is None else self.source_rows.mean_kinship(each.sources)
+            heard.append(Heard(each.gain, kin, standard_errors_needed(n_standard_errors, kin)))
+        return max(heard, key=lambda each: each.gain - each.needed, default=None)
 
     def _on_sources(self, trial: Trial[Candidate]) -> Array:
         """Return a trial's predictions of the held-out source rows.
@@ -209,13 +214,15 @@ class Search:
         return trial.mean_loss + self.source_rows.loss(self._on_sources(trial))
 
     def go_on(self) -> list[Trial[Candidate]]:
-        """Make the other repeats, each with the best quarter of the last, and return who took part in all.
+        """Make the other repeats, each with the best quarter of the last, and return who is left in the end.
 
-        Of those without sources three stay to the end, and of the others eight: so many are blended.
+        Of those without sources three stay, and of the others eight and the best of each kind: these are blended. The
+        witnesses take part to the end, whatever their loss.
         """
+        called = {id(trial): trial for each in self.witnesses for pair in each.pairs for trial in pair}
         left = self._best(self.trials)
         for repeat in range(1, self.n_repeats):
-            self._repeat(left, repeat)
+            self._repeat(list((called | {id(trial): trial for trial in left}).values()), repeat)
             left = self._best(left)
         return left
 
@@ -223,7 +230,9 @@ class Search:
         ranked = sorted(trials, key=self.merit)
         alone = [each for each in ranked if each.is_target_only]
         others = [each for each in ranked if not each.is_target_only]
-        left = [*alone[:_FEWEST_ALONE], *others[: max(len(others) // 4, _FEWEST_LEFT)]]
+        many = max(len(others) // 4, _FEWEST_LEFT)
+        favourites = _best_of_kinds(others)
+        left = [*alone[:_FEWEST_ALONE], *others[:many], *(each for each in others[many:] if each in favourites)]
         for trial in trials:
             if trial not in left:
                 trial.predicted.clear()
@@ -242,14 +251,22 @@ class Search:
         return blended
 
     def _weights(self, trials: Sequence[Trial[Candidate]], stacked: Array) -> Array:
-        """Return the weights that make the loss on held-out rows low: the target's, and with sources theirs too."""
+        """Return the weights that make the loss on held-out rows low: the target's, and with sources theirs too.
+
+        With sources the best of each kind of learner has some of the votes before any is counted: on few rows the best
+        of all is often best by chance, and learners of different kinds make different mistakes.
+        """
 
         def on_target(mean: Array) -> float:
             return float(self.data.losses(mean)[0].mean())
 
-        rows = self.source_rows
-        if rows is None or any(trial.is_target_only for trial in trials):
+        if any(trial.is_target_only for trial in trials):
             return greedy_weights(stacked, on_target)
+        favourites = _best_of_kinds(sorted(trials, key=self.merit))
+        first = np.array([_FIRST_VOTES * (trial in favourites) for trial in trials], dtype=float)
+        rows = self.source_rows
+        if rows is None:
+            return greedy_weights(stacked, on_target, first)
         others = np.array([self._on_sources(trial) for trial in trials])
         shape, cut = stacked.shape[1:], stacked[0].size
 
@@ -257,7 +274,8 @@ class Search:
             return on_target(mean[:cut].reshape(shape)) + rows.loss(mean[cut:].reshape(others.shape[1:]))
 
         n_trials = len(trials)
-        return greedy_weights(np.hstack([stacked.reshape(n_trials, -1), others.reshape(n_trials, -1)]), on_both)
+        together = np.hstack([stacked.reshape(n_trials, -1), others.reshape(n_trials, -1)])
+        return greedy_weights(together, on_both, first)
 
     def _repeat(self, trials: Sequence[Trial[Candidate]], repeat: int) -> None:
         self.on_progress(f"repeat {repeat + 1} of {self.n_repeats}: {len(trials)} candidates")
@@ -291,6 +309,12 @@ class Search:
     def _seed(self, repeat: int, place: int) -> int:
         # The same for every candidate: learners that differ in weights alone then draw the same numbers.
         return int(np.random.SeedSequence([self.seed, repeat, place]).generate_state(1)[0] % 2**31)
+
+
+def _best_of_kinds(ranked: Sequence[Trial[Candidate]]) -> list[Trial[Candidate]]:
+    """Return the first of each kind of learner; gapBoost, which is made of another's, is none."""
+    kinds = {trial.candidate.kind: trial for trial in reversed(ranked)}
+    return [trial for kind, trial in kinds.items() if kind != GAPBOOST]
 
 
 def held_out(candidate: Candidate, data: Data, fold: Fold, seed: int) -> Array:

@@ -20,7 +20,7 @@ from gapmin.linear import WeightedLogisticRegression
 from gapmin.selection._blend import Blend
 from gapmin.selection._blended import BlendedClassifier, BlendedRegressor
 from gapmin.selection._candidates import METHODS, Kit, Learner, default_learners, own_learners
-from gapmin.selection._choice import Choice, TransferVerdict, choose_blend, choose_one, kinship_of, verdict
+from gapmin.selection._choice import Choice, TransferVerdict, choose_blend, choose_one, trust_of, verdict
 from gapmin.selection._data import Data
 from gapmin.selection._fitting import fit_with_domains, inner_model, predict_any
 from gapmin.selection._plan import run
@@ -117,10 +117,11 @@ class _TransferCV(TransferMetaEstimator):
         search = self._search(rows, regression, seed)
         methods = METHODS if self.methods is None else self.methods
         finalists = run(search, Kit(regression, search.data.sources), self._learners(regression, search.data), methods)
+        trusts = trust_of(search, self.n_standard_errors)
         if self.blend:
-            choice = choose_blend(search, finalists, self.n_standard_errors)
+            choice = choose_blend(search, finalists, trusts)
         else:
-            choice = choose_one(finalists, self.n_standard_errors, kinship_of(search))
+            choice = choose_one(finalists, self.n_standard_errors, trusts)
         self._say("the last fit")
         model = choice.chosen.candidate.final(len(rows), seed, thorough=self._thorough)
         if isinstance(model, BlendedClassifier | BlendedRegressor):
@@ -176,7 +177,7 @@ class _TransferCV(TransferMetaEstimator):
 
     def _record(self, search: Search, choice: Choice, rows: Rows) -> None:
         n_target = int((rows.domain < 0).sum())
-        self.transfer_verdict_ = verdict(search, choice, n_target, len(rows) - n_target)
+        self.transfer_verdict_ = verdict(search, choice, self.n_standard_errors, n_target, len(rows) - n_target)
         trials = search.trials
         self.cv_results_ = {
             "candidate": [str(trial.candidate) for trial in trials],
@@ -238,14 +239,15 @@ class TransferClassifierCV(ClassifierMixin, _TransferCV):
     Target only, weighted pooling, source weights that minimise the performance gap, and gapBoost compete in a repeated
     cross-validation on the target's rows. The best of each side are not chosen from but averaged, with weights that
     make the held-out loss low: with few rows to tell them apart, the mean is safer than any one of them. The sources
-    are used only if that lowers the loss by more than one standard error; by more than that where source and target
-    hardly predict each other, by less where they do so well (`n_standard_errors`). Of those with sources, what a
-    learner makes of source rows that were held out counts too, the more the closer the source.
+    are used only if they lower the loss of the same learners by more than one standard error; less will do where source
+    and target predict each other well, and more is asked where they contradict each other (`n_standard_errors`). Of the
+    models with sources, what a learner makes of source rows that were held out counts too, the more the closer the
+    source.
 
     Parameters
     ----------
     estimator : classifier or None, default=None
-        The base learner. None tries linear models of several strengths, a forest and gradient boosting.
+        The base learner. None tries linear and kernel models of several strengths, a forest and gradient boosting.
     param_grid : dict or list of dict, default=None
         Settings of `estimator` to try, as in `GridSearchCV`.
     methods : list of str or None, default=None
@@ -256,13 +258,13 @@ class TransferClassifierCV(ClassifierMixin, _TransferCV):
         How often the folds are dealt anew; None goes by the number of target rows. After each repeat all but the best
         quarter of the candidates, and no fewer than are blended, are left out.
     n_standard_errors : float, default=1
-        By how many standard errors of the paired difference the sources must win to be used, at a kinship of a third
-        (`transfer_verdict_.kinship`). For strangers it is 1.3 more, for labels turned round up to 5.3 more, and for a
-        source that is as good as the target's own rows two fewer: by default it is then used unless it loses by more
-        than one, and the verdict says so.
+        By how many standard errors over the folds the same learners must do better with the sources than without, for
+        the sources to be used, if source and target are strangers (`transfer_verdict_.kinship` is 0). Three fewer for a
+        source that is as good as the target's own rows, which is then used unless it loses by more than two; three more
+        for one whose labels are turned round.
     blend : bool, default=True
-        Average the best eight with sources, or the best three without. False takes one model: with sources the simplest
-        that is within a standard error of the best.
+        Average the best eight with sources and the best of each kind of learner, or the best three without. False takes
+        one model: with sources the simplest that is within a standard error of the best.
     max_search_rows : int or None, default=20000
         Source rows that the search uses, drawn at random; the last fit has all. None uses all in the search too.
     n_jobs : int or None, default=None

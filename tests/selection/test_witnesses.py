@@ -1,0 +1,120 @@
+"""The same learners with and without sources: who is called, what is heard, and what follows."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from sklearn.linear_model import LogisticRegression, Ridge
+
+from gapmin import TransferClassifierCV, TransferRegressorCV
+from gapmin.selection._candidates import POOLING, TARGET_ONLY, Candidate, Kit, Learner
+from gapmin.selection._choice import choose_blend, trust_of
+from gapmin.selection._data import Data
+from gapmin.selection._plan import run
+from gapmin.selection._search import Search, Trial
+from gapmin.selection._witnesses import Heard, Witnesses, best_of_each_kind, in_standard_errors
+
+RIDGES = [Learner("ridge", Ridge(alpha)) for alpha in (0.1, 10.0)]
+
+
+def trial(learner, by_fold, **settings):
+    method = POOLING if settings else TARGET_ONLY
+    return Trial(Candidate(method, learner, settings, None), losses=[np.array(by_fold)], by_fold=list(by_fold))
+
+
+def test_a_mean_in_standard_errors():
+    assert in_standard_errors([0.0, 0.0, 0.0]) == 0
+    assert in_standard_errors([0.1, 0.1, 0.1]) == np.inf
+    assert in_standard_errors([-0.1, -0.1, -0.1]) == -np.inf
+    assert in_standard_errors([0.0, 2.0, 4.0, 6.0]) == pytest.approx(3 / (np.sqrt(20 / 3) / 2))
+
+
+def test_the_gain_is_the_mean_over_learners_fold_by_fold():
+    one, other = Learner("one", None), Learner("other", None)
+    pairs = (
+        (trial(one, [1.0, 1.0, 1.0]), trial(one, [0.0, 1.0, 1.0], target_share=0.5)),
+        (trial(other, [2.0, 2.0, 2.0]), trial(other, [1.0, 1.0, 0.0], target_share=0.5)),
+    )
+    # Gains 1, 0, 0 and 1, 1, 2: their means are 1, 0.5 and 1.
+    assert Witnesses((1,), pairs).gain == pytest.approx(in_standard_errors([1.0, 0.5, 1.0]))
+
+
+def test_of_each_kind_the_learner_that_does_best_with_and_without():
+    good, bad, other = Learner("linear", None), Learner("linear", None), Learner("tree", None)
+    alone = [trial(good, [1.0, 1.0]), trial(bad, [1.0, 1.0]), trial(other, [9.0, 9.0])]
+    joined = [trial(each, [loss] * 2, target_share=0.5) for each, loss in ((bad, 3.0), (good, 2.0), (other, 9.0))]
+    called = [(one.candidate.learner, two.candidate.learner) for one, two in best_of_each_kind(alone, joined)]
+    assert all(one is two for one, two in called)
+    assert {id(one) for one, _ in called} == {id(good), id(other)}
+
+
+def search(turned=(), n_sources=1, n_repeats=2):
+    rng = np.random.default_rng(0)
+    domain = np.repeat([-1, *range(1, n_sources + 1)], [20, *[100] * n_sources])
+    X = rng.normal(size=(domain.size, 4))
+    score = X @ [2.0, 1.0, 0.5, 0.0] + 0.3 * rng.normal(size=domain.size)
+    return Search(Data(X, np.where(np.isin(domain, turned), -score, score), domain, None), 5, n_repeats, None, 0)
+
+
+def test_witnesses_take_part_to_the_end_and_differ_in_the_sources_alone():
+    made = search(n_sources=2)
+    run(made, Kit(True, [1, 2]), RIDGES, ["pooling"])
+    assert [each.sources for each in made.witnesses] == [(1, 2), (1,), (2,)]
+    for each in made.witnesses:
+        ((alone, joined),) = each.pairs
+        assert alone.n_repeats == joined.n_repeats == 2
+        assert alone.is_target_only
+        assert alone.candidate.learner is joined.candidate.learner
+        assert joined.candidate.settings["target_share"] == 0.5
+        assert joined.candidate.settings.get("sources", (1, 2)) == each.sources
+
+
+def test_a_good_source_beside_a_turned_one_is_heard_by_itself():
+    made = search(turned=[2], n_sources=2)
+    run(made, Kit(True, [1, 2]), RIDGES, ["pooling"])
+    all_of_them, first, second = (each.gain for each in made.witnesses)
+    assert first > max(all_of_them, second)
+    assert made.testimony(1.0).gain == first
+    assert made.testimony(1.0).kinship == made.source_rows.kinship[1]
+    assert made.testimony(1.0).suffices
+
+
+@pytest.mark.parametrize("turned", [False, True])
+def test_what_is_heard_decides(turned):
+    made = search(turned=[1] if turned else [])
+    finalists = run(made, Kit(True, [1]), RIDGES, ["pooling"])
+    chosen, alone, best = choose_blend(made, finalists, trust_of(made, 1.0))
+    assert made.testimony(1.0).suffices == (not turned)
+    assert chosen is (alone if turned else best)
+
+
+def test_a_model_that_is_clearly_worse_is_not_used_whatever_was_heard(monkeypatch):
+    made = search()
+    monkeypatch.setattr(made, "testimony", lambda n_standard_errors: Heard(5.0, 1.0, -2.0))
+    trusts = trust_of(made, 1.0)
+    alone = trial(RIDGES[0], [1.0, 1.1, 0.9, 1.0, 1.05])
+    assert not trusts(trial(RIDGES[0], [3.0, 3.2, 2.9, 3.1, 3.0], target_share=0.5), alone)
+    assert trusts(trial(RIDGES[0], [1.1, 1.0, 1.0, 0.9, 1.2], target_share=0.5), alone)
+
+
+def test_the_verdict_says_what_was_heard():
+    made = search()
+    data = made.data
+    found = TransferRegressorCV(Ridge(), random_state=0).fit(data.X, data.y, sample_domain=data.domain)
+    verdict = found.transfer_verdict_
+    assert verdict.gain > verdict.gain_needed == pytest.approx(1 - 3 * verdict.kinship)
+    asked = TransferRegressorCV(Ridge(), n_standard_errors=9, random_state=0)
+    asked.fit(data.X, data.y, sample_domain=data.domain)
+    assert asked.transfer_verdict_.gain_needed == pytest.approx(verdict.gain_needed + 8)
+    assert asked.transfer_verdict_.transfers == (verdict.gain > verdict.gain_needed + 8)
+
+
+def test_without_pooling_the_model_must_win_by_itself():
+    data = search().data
+    y = (data.y > 0).astype(int)
+    for n_standard_errors, transfers in ((-0.0, True), (1e9, False)):
+        model = TransferClassifierCV(
+            LogisticRegression(), methods=["gapBoost"], n_standard_errors=n_standard_errors, random_state=0
+        ).fit(data.X, y, sample_domain=data.domain)
+        assert np.isnan(model.transfer_verdict_.gain)
+        assert model.transfer_verdict_.transfers == (transfers and model.transfer_verdict_.difference < 0)
