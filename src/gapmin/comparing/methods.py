@@ -27,7 +27,7 @@ TARGET_ONLY, POOLED, WEIGHTED = "target only", "pooled", "weighted pooling"
 TRADABOOST, TRANSFERBOOST, GAPBOOST, OURS = "TrAdaBoost", "TransferBoost", "gapBoost", "TransferCV"
 
 DESCRIPTIONS = {
-    TARGET_ONLY: "no source: linear models, a forest and gradient boosting, the best averaged",
+    TARGET_ONLY: "no source: linear and kernel models, a forest and gradient boosting, the best averaged",
     POOLED: "all rows alike in a linear model",
     WEIGHTED: "a linear model of all rows, a fixed share of the weight on the target",
     TRADABOOST: "boosting that takes weight from source rows it gets wrong",
