@@ -81,7 +81,7 @@ class _KernelRidge(BaseEstimator):
 
     def _solve(self, X: Array, Y: Array, weight: Array) -> None:
         share = weight / weight.sum()
-        spread = float(share @ ((X - share @ X) ** 2).sum(axis=1))
+        spread = sum(float(share @ (column - share @ column) ** 2) for column in X.T)
         self.width_ = self.gamma / spread if spread > 0 else 1.0
         self.intercept_ = share @ Y
         chosen: Any = slice(None)

@@ -58,7 +58,7 @@ def kinship(there: ArrayLike, here: ArrayLike, own: ArrayLike) -> float:
     there : array-like of shape (n_learners,)
         The agreement of each learner's model of the target alone with the source's rows.
     here : array-like of shape (n_learners,)
-        That of its model of source and target, all rows alike, with target rows that it was not trained on.
+        That of its model of source and target with target rows that it was not trained on.
     own : array-like of shape (n_learners,)
         That of the same model with source rows that it was not trained on.
 
