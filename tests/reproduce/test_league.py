@@ -67,6 +67,18 @@ def test_near_the_best_is_within_its_standard_error():
     assert near.regret == pytest.approx(10.5 / 25 - 1)
 
 
+def test_level_with_the_best_is_within_the_standard_error_of_the_difference():
+    best = {**ERRORS, "pooled": [9.0, 10.0, 11.0]}
+    # Differences 0, 0, 1.2 have mean 0.4 and standard error 0.4; -0.6, 0.4 and 1.6 have 0.467 and 0.635.
+    rows = rows_of(outcomes({**best, OURS: [9.0, 10.0, 12.2]}), False)
+    assert rows[0].is_level_with_best
+    assert rows_of(outcomes({**best, OURS: [8.4, 10.4, 12.6]}), False)[0].is_level_with_best
+    (far,) = rows_of(outcomes({**best, OURS: [9.3, 10.4, 11.5]}), False)
+    assert far.is_near_best()
+    assert not far.is_level_with_best
+    assert "not that of the best itself, on 1)" in findings(rows, False)[2]
+
+
 def test_the_others_are_asked_the_same():
     # Pooled is the lowest; the next is ours, with no spread, so that nothing else is near.
     rows = rows_of(outcomes({**ERRORS, "pooled": [9.0, 10.0, 11.0], OURS: [10.6, 10.6, 10.6]}), False)

@@ -51,6 +51,12 @@ class Row:
         return method in self.errors and self.mean(method) <= self.mean(best) + self.standard_error(best)
 
     @property
+    def is_level_with_best(self) -> bool:
+        """Whether ours is no further above the best of the others than the standard error of their difference."""
+        test = corrected_t_test(self.errors[OURS] - self.errors[self.best_but(OURS)], self.n_train, n_test=0)
+        return test.mean <= (test.standard_error if len(self.errors[OURS]) > 1 else 0.0)
+
+    @property
     def against_alone(self) -> TTest:
         """The corrected resampled t-test of ours against the target alone."""
         return corrected_t_test(self.errors[OURS] - self.errors[ALONE], self.n_train, self.n_test)
@@ -103,6 +109,7 @@ def findings(rows: Sequence[Row], poisoned: bool) -> list[str]:
     worse = significantly_worse(rows)
     regret = 100 * float(np.mean([row.regret for row in rows]))
     near = [row for row in rows if row.is_near_best()]
+    level = sum(row.is_level_with_best for row in rows)
     behind = [row for row in rows if row.mean(OURS) > row.mean(ALONE)]
     said = [
         f"Significantly worse than the target alone (corrected resampled t-test, Holm over {n} problems) on "
@@ -111,7 +118,8 @@ def findings(rows: Sequence[Row], poisoned: bool) -> list[str]:
         f"over the problems; its mean error is higher on {len(behind)} of them"
         + (f": {listed([row.problem for row in behind])}." if behind else "."),
         f"Within one standard error of the best of all others on {len(near)} of {n} problems "
-        f"({100 * len(near) / n:.0f}%)"
+        f"({100 * len(near) / n:.0f}%; if that is the standard error of the difference on the same splits and not that "
+        f"of the best itself, on {level})"
         + (f"; not on {listed([row.problem for row in rows if not row.is_near_best()])}." if len(near) < n else "."),
     ]
     if poisoned:
@@ -144,7 +152,7 @@ def league_table(rows: Sequence[Row], caption: str, poisoned: bool) -> Table:
     notes = [
         f"Mean ± standard error over {n_splits} splits, the lowest in bold. “Less target only” is {OURS}'s error less "
         "that of the target alone, with the p-value of the corrected resampled t-test before Holm's correction.",
-        "“Near the best”: within one standard error of the best of the others."
+        "“Near the best”: no further above the best of the others than the standard error of that one's mean."
         if not poisoned
         else f"“Source dropped”: in how many of the fits {OURS} left the poisoned source at most 5% of the weight.",
     ]
