@@ -38,7 +38,7 @@ def test_landmarks_minimise_the_penalised_squares():
     X, y, weight = rows()
     model = KernelRegressor(0.7, 0.3, n_landmarks=12, random_state=0).fit(X, y, weight)
     assert model.landmarks_.shape == (12, 3)
-    K, inner = (rbf_kernel(each, model.landmarks_, gamma=model.width_) for each in (X, model.landmarks_))
+    K, inner = (rbf_kernel(e, model.landmarks_, gamma=model.width_) for e in (X - model.mean_, model.landmarks_))
     slope = K.T @ (weight * (K @ model.coef_[:, 0] - (y - model.intercept_[0]))) + 0.3 * inner @ model.coef_[:, 0]
     assert_allclose(slope, 0, atol=1e-6)
 
@@ -53,10 +53,17 @@ def test_classes_are_values_of_one_and_zero():
     assert_array_equal(model.predict(X), np.where(values > 0.5, "low", "high"))
 
 
-def test_origin_and_unit_of_the_features_do_not_matter():
+@pytest.mark.parametrize(("origin", "unit"), [(100, 7), (1e6, 1), (1e9, 1), (0, 1e-100), (0, 1e100)])
+def test_origin_and_unit_of_the_features_do_not_matter(origin, unit):
     X, y, _ = rows()
     found = KernelRegressor().fit(X, y).predict(X)
-    assert_allclose(KernelRegressor().fit(100 + 7 * X, y).predict(100 + 7 * X), found, atol=1e-6)
+    moved = origin + unit * X
+    assert_allclose(KernelRegressor().fit(moved, y).predict(moved), found, atol=1e-5)
+
+
+def test_rows_too_close_to_tell_apart_are_taken_as_equal():
+    X, y, _ = rows()
+    assert_allclose(KernelRegressor().fit(1e-161 * X, y).predict(1e-161 * X), np.full(len(y), y.mean()))
 
 
 @pytest.mark.parametrize("n_landmarks", [500, 12])

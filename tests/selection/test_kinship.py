@@ -88,7 +88,7 @@ def test_a_source_with_its_labels_turned_is_told_from_the_others():
     found = search.source_rows.kinship
     assert found[2] < 0
     assert min(found[1], found[3]) > 0.5
-    assert search.source_rows.closest == max(found.values())
+    assert search.source_rows.mean_kinship((1, 2)) == pytest.approx((found[1] + found[2]) / 2)
 
 
 def test_each_source_is_asked_by_itself():
@@ -162,15 +162,29 @@ def test_the_verdict_has_the_kinship_of_one_domain_and_of_the_opposite():
 @pytest.mark.parametrize(
     ("transfers", "difference", "heard", "said"),
     [
-        (False, -0.1, (0.3, 0.9), "too little to trust them; the same learners do better with them by 0.3 standard"),
-        (False, -0.1, (np.nan, np.nan), "too little to trust them."),
-        (False, 0.1, (-3.0, 1.0), "even with the best use of them"),
+        (False, -0.1, (0.3, 0.9), "left out, although with the best use of them"),
+        (
+            False,
+            -0.1,
+            (0.3, 0.9),
+            "do better with them by 0.3 standard errors and must do better by 0.9, at a kinship of",
+        ),
+        (False, -0.1, (np.nan, np.nan), "that is too little to trust them."),
+        (False, 0.1, (-3.0, 1.0), "left out: even with the best use of them"),
         (False, np.nan, (0.3, 0.9), "none of the methods asked for can use them"),
-        (True, 0.02, (-0.5, -1.7), "do worse with them by 0.5 standard errors, and -1.7 are asked of sources as close"),
+        (
+            True,
+            0.02,
+            (-0.5, -1.7),
+            "do worse with them by 0.5 standard errors and may do worse by 1.7, at a kinship of 0.9",
+        ),
+        (True, 0.02, (np.inf, -1.7), "do better with them by 99.0 standard errors"),
         (True, -0.1, (2.0, 0.4), "The sources may help (pooling)"),
+        (True, -0.1, (2.0, 0.4), "What counts is that the same learners do better with them by 2.0 standard errors"),
+        (True, -0.1, (np.nan, np.nan), "which flatters it."),
     ],
 )
 def test_the_verdict_says_what_tips_the_balance(transfers, difference, heard, said):
     numbers = dict.fromkeys(("error", "target_only_error", "loss", "target_only_loss", "low", "high", "p_value"), 0.1)
-    numbers |= {"n_target": 20, "n_source": 100, "gain": heard[0], "gain_needed": heard[1]}
+    numbers |= {"n_target": 20, "n_source": 100, "gain": heard[0], "gain_needed": heard[1], "kinship": 0.9}
     assert said in str(TransferVerdict(transfers, "pooling", "...", difference=difference, **numbers))

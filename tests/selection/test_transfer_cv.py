@@ -21,7 +21,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from gapmin import TargetKFold, TransferClassifierCV, TransferRegressorCV
 from gapmin.linear import WeightedLogisticRegression
-from gapmin.selection._candidates import METHODS, Kit, default_learners
+from gapmin.selection._candidates import METHODS, Kit, default_learners, gradient_boosting
 
 QUICK = {"n_repeats": 1, "random_state": 0}
 
@@ -163,8 +163,8 @@ def test_what_the_search_does_with_little_effort_is_done_well_in_the_end():
         step = "learner__" if learner.is_scaled else ""
         candidate = kit.target_only(learner)
         assert candidate.estimator.get_params()[f"estimator__{step}{name}"] == tried
-        assert candidate.final(660, 0).get_params()[f"estimator__{step}{name}"] == used
-        assert candidate.final(660, 0, thorough=False).get_params()[f"estimator__{step}{name}"] == tried
+        assert candidate.final(domain, 0).get_params()[f"estimator__{step}{name}"] == used
+        assert candidate.final(domain, 0, thorough=False).get_params()[f"estimator__{step}{name}"] == tried
     model = TransferClassifierCV(methods=["pooling"], blend=False, **QUICK)
     model.fit(X, X[:, 0] * X[:, 1] > 0, sample_domain=domain)
     name = "n_landmarks" if "n_landmarks" in model.best_params_["learner"].get_params() else "n_estimators"
@@ -261,6 +261,43 @@ def test_labels_whose_squares_overflow_are_refused_and_large_ones_are_not():
     assert model.transfer_verdict_.kinship > 0.5
 
 
+def test_features_too_large_are_refused_and_any_others_are_not():
+    X, y, domain = problem(12, 60)
+    with pytest.raises(ValueError, match=r"X has a value of .*e\+150 in size, .*: divide its column by a power of ten"):
+        TransferClassifierCV().fit(1e150 * X, y, sample_domain=domain)
+    for moved in (X + np.eye(8)[0] * 1e6, X + 1e9, np.full_like(X, 1000000.1), 1e12 * X, 1e-161 * X):
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            TransferClassifierCV(n_repeats=1, n_splits=2, random_state=0).fit(moved, y, sample_domain=domain)
+
+
+def test_a_constant_column_and_many_classes_without_a_warning():
+    X, _, domain = problem(40, 120)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        X[:, 0] = 0.1
+        TransferRegressorCV(n_repeats=1, n_splits=2, random_state=0).fit(X, X.sum(axis=1), sample_domain=domain)
+        many = np.argsort(np.argsort(X.sum(axis=1))) // 6
+        TransferClassifierCV(n_repeats=1, random_state=0).fit(X, many, sample_domain=domain)
+
+
+def test_rows_that_do_not_train_do_not_starve_the_boosting_of_the_target():
+    """What each stage draws is by the rows that train, not by all there are."""
+    domain = np.repeat([-1, 1, 2], [40, 300, 19_660])
+    learner = gradient_boosting(False, np.zeros((20_000, 3)))
+    kit = Kit(False, [1, 2])
+    half = kit.pooling(learner)[0]
+
+    def share(candidate, **thorough):
+        return candidate.final(domain, 0, **thorough).get_params()["estimator__subsample"]
+
+    for thorough in (False, True):
+        assert share(kit.target_only(learner), thorough=thorough) == 1
+        assert share(kit.of_sources(half, (1,)), thorough=thorough) == 1
+    assert share(half, thorough=False) == 0.05
+    assert share(half) == 1
+
+
 def test_too_few_rows_and_one_class():
     X, y, domain = problem(3, 40)
     with pytest.raises(ValueError, match=r"the target has 3 rows .* give at least 4, better 10 or more"):
@@ -287,6 +324,6 @@ def test_a_forest_of_very_many_rows_is_held_small(monkeypatch):
     monkeypatch.setattr(_candidates, "_MANY_ROWS", 50)
     monkeypatch.setattr(_candidates, "_FOREST_OF_MANY", {"bootstrap": True, "max_samples": 50, "max_leaf_nodes": 8})
     X, y, domain = problem(20, 80)
-    fitted = candidate.final(len(y), 0).fit(X, y, sample_domain=domain).estimator_
+    fitted = candidate.final(domain, 0).fit(X, y, sample_domain=domain).estimator_
     assert max(tree.get_n_leaves() for tree in fitted.estimators_) <= 8
     assert candidate.fit(X, y, domain, 0).estimator_.max_leaf_nodes is None

@@ -8,7 +8,7 @@ from sklearn.linear_model import LogisticRegression, Ridge
 
 from gapmin import TransferClassifierCV, TransferRegressorCV
 from gapmin.selection._candidates import POOLING, TARGET_ONLY, Candidate, Kit, Learner
-from gapmin.selection._choice import choose_blend, trust_of
+from gapmin.selection._choice import choose_blend, is_used
 from gapmin.selection._data import Data
 from gapmin.selection._plan import run
 from gapmin.selection._search import Search, Trial
@@ -74,27 +74,46 @@ def test_a_good_source_beside_a_turned_one_is_heard_by_itself():
     run(made, Kit(True, [1, 2]), RIDGES, ["pooling"])
     all_of_them, first, second = (each.gain for each in made.witnesses)
     assert first > max(all_of_them, second)
-    assert made.testimony(1.0).gain == first
-    assert made.testimony(1.0).kinship == made.source_rows.kinship[1]
-    assert made.testimony(1.0).suffices
+    assert made.trusted_sources(1.0) == [(1,)]
+    assert made.testimony(1.0)[(1,)] == Heard(first, made.source_rows.kinship[1], 1 - 3 * made.source_rows.kinship[1])
+    assert next(iter(made.testimony(1.0))) == (1,)
 
 
 @pytest.mark.parametrize("turned", [False, True])
 def test_what_is_heard_decides(turned):
     made = search(turned=[1] if turned else [])
     finalists = run(made, Kit(True, [1]), RIDGES, ["pooling"])
-    chosen, alone, best = choose_blend(made, finalists, trust_of(made, 1.0))
-    assert made.testimony(1.0).suffices == (not turned)
+    chosen, alone, best = choose_blend(made, finalists, 1.0)
+    assert made.testimony(1.0)[(1,)].suffices == (not turned)
     assert chosen is (alone if turned else best)
 
 
-def test_a_model_that_is_clearly_worse_is_not_used_whatever_was_heard(monkeypatch):
+@pytest.mark.parametrize("blend", [True, False])
+@pytest.mark.parametrize("methods", [None, ["pooling"], ["gap weighting"], ["gapBoost", "gap weighting"]])
+def test_a_source_that_is_not_trusted_gets_no_weight_beside_those_that_are(methods, blend):
+    data = search(turned=[2], n_sources=3).data
+    model = TransferRegressorCV(Ridge(), methods=methods, blend=blend, random_state=0)
+    model.fit(data.X, data.y, sample_domain=data.domain)
+    assert model.domain_weight_.get(2, 0.0) == 0
+    if methods in (None, ["pooling"]):
+        assert model.domain_weight_[1] + model.domain_weight_[3] > 0.1
+
+
+def test_sources_that_are_trusted_by_themselves_are_tried_together():
+    made = search(turned=[2], n_sources=3)
+    run(made, Kit(True, [1, 2, 3]), RIDGES, ["pooling"])
+    assert (1, 2, 3) not in made.trusted_sources(1.0)
+    assert made.witnesses[-1].sources == (1, 3)
+    assert (1, 3) in made.trusted_sources(1.0)
+    assert made.witnesses[-1].pairs[0][0].n_repeats == 2
+
+
+def test_a_model_that_is_clearly_worse_is_not_used_whatever_was_heard():
     made = search()
-    monkeypatch.setattr(made, "testimony", lambda n_standard_errors: Heard(5.0, 1.0, -2.0))
-    trusts = trust_of(made, 1.0)
+    run(made, Kit(True, [1]), RIDGES, ["pooling"])
     alone = trial(RIDGES[0], [1.0, 1.1, 0.9, 1.0, 1.05])
-    assert not trusts(trial(RIDGES[0], [3.0, 3.2, 2.9, 3.1, 3.0], target_share=0.5), alone)
-    assert trusts(trial(RIDGES[0], [1.1, 1.0, 1.0, 0.9, 1.2], target_share=0.5), alone)
+    assert not is_used(made, trial(RIDGES[0], [3.0, 3.2, 2.9, 3.1, 3.0], target_share=0.5), alone, 1.0)
+    assert is_used(made, trial(RIDGES[0], [1.1, 1.0, 1.0, 0.9, 1.2], target_share=0.5), alone, 1.0)
 
 
 def test_the_verdict_says_what_was_heard():

@@ -125,6 +125,27 @@ def _check_splits(
     _need(bool((missing[split] <= 1).all()), "a tree sends missing values neither left nor right")
 
 
+def check_kernel(found: Attributes) -> None:
+    """Check a kernel learner: no compiled code follows its numbers, but wrong ones would fail only when it is asked."""
+    if "coef_" not in found:
+        return
+    landmarks: Any = found.get("landmarks_")
+    coef: Any = found["coef_"]
+    mean: Any = found.get("mean_")
+    intercept: Any = found.get("intercept_")
+    width: Any = found.get("width_")
+    number = np.dtype(np.float64)
+    tables = _is_array(landmarks, number, 2) and _is_array(coef, number, 2)
+    rows = _is_array(mean, number, 1) and _is_array(intercept, number, 1)
+    _need(tables and rows and isinstance(width, float), "a kernel has parts of wrong kinds")
+    shapes = coef.shape == (len(landmarks), intercept.size) and landmarks.shape[1] == mean.size
+    _need(
+        shapes and len(landmarks) > 0 and mean.size == found.get("n_features_in_"), "a kernel has parts of wrong sizes"
+    )
+    finite = all(bool(np.isfinite(each).all()) for each in (landmarks, coef, mean, intercept, width))
+    _need(finite, "a kernel has parts that are no numbers")
+
+
 def check_one_hot(found: Attributes) -> None:
     """Check that the columns an encoder will fill are those it will say it has: a sparse matrix is made of them."""
     if "categories_" not in found and "_n_features_outs" not in found:

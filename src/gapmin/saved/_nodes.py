@@ -18,6 +18,7 @@ from gapmin.saved._types import (
     ALLOWED,
     ESTIMATORS,
     HISTOGRAM_ESTIMATORS,
+    KERNEL_ESTIMATORS,
     KEYS,
     PREDICTOR,
     STAGED_ESTIMATORS,
@@ -225,6 +226,8 @@ class Schema:
             _compiled.check_histogram_boosting(self._decode_attributes(attributes))
         elif name in STAGED_ESTIMATORS and "estimators_" in attributes:
             self._check_stages(attributes)
+        elif name in KERNEL_ESTIMATORS:
+            _compiled.check_kernel(self._decode_attributes(attributes))
         elif name == "sklearn.preprocessing._encoders.OneHotEncoder":
             _compiled.check_one_hot(self._decode_attributes(attributes))
 

@@ -38,7 +38,13 @@ GAPMIN_ESTIMATORS = (
 )
 """Every public estimator but the networks, which have a format of their own (`gapmin.deep`)."""
 
+KERNEL_ESTIMATORS = (
+    "gapmin.selection._kernel.KernelClassifier",
+    "gapmin.selection._kernel.KernelRegressor",
+)
+
 GAPMIN_PARTS = (
+    *KERNEL_ESTIMATORS,
     "gapmin.domains.TargetKFold",
     "gapmin.domains.TargetShuffleSplit",
     "gapmin.gap.PerformanceGap",
@@ -46,8 +52,6 @@ GAPMIN_PARTS = (
     "gapmin.selection._blended.BlendedClassifier",
     "gapmin.selection._blended.BlendedRegressor",
     "gapmin.selection._choice.TransferVerdict",
-    "gapmin.selection._kernel.KernelClassifier",
-    "gapmin.selection._kernel.KernelRegressor",
 )
 """What fitted estimators of gapmin hold: results and splitters, plain values all, and means of models."""
 

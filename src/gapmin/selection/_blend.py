@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
+from numpy.typing import NDArray
 
 from gapmin.boosting._rows import Array
 from gapmin.selection._blended import BlendedClassifier, BlendedRegressor
@@ -82,10 +83,10 @@ class Blend:
         parts = zip(self.members, self.weights, strict=True)
         return {"method": self.method, "blend": [{**each.params, "weight": weight} for each, weight in parts]}
 
-    def final(self, n_rows: int, seed: int, *, thorough: bool = True) -> Any:
+    def final(self, domain: NDArray[np.int64], seed: int, *, thorough: bool = True) -> Any:
         """Return the estimator for the last fit, as a candidate does."""
         kind: Any = BlendedRegressor if self.members[0].is_regression else BlendedClassifier
-        members = [each.final(n_rows, seed + k, thorough=thorough) for k, each in enumerate(self.members)]
+        members = [each.final(domain, seed + k, thorough=thorough) for k, each in enumerate(self.members)]
         return kind(members, weights=list(self.weights))
 
     def __str__(self) -> str:

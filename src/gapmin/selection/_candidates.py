@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -44,11 +44,18 @@ _FOREST_OF_MANY = {"bootstrap": True, "max_samples": _MANY_ROWS, "max_leaf_nodes
 """Trees grown on more rows than that would take hours, and gigabytes: each then draws so many of them."""
 
 _FEW_ROWS = 400
-_ROWS_OF_A_STAGE, _ROWS_OF_A_LAST_STAGE = 1_000, 5_000
+_ROWS_OF_A_STAGE, _ROWS_OF_A_LAST_STAGE = 1_000, 20_000
 _FEATURES_OF_A_SPLIT = 16
 _MOST_BOOSTED_CLASSES = 4
 
 _MOST_SINGLE_SOURCES = 8
+
+_FAR = 100.0
+"""Features whose mean is further from 0 than so many standard deviations are not used as they are."""
+
+
+def _any_rows(n_rows: int, last: bool) -> dict[str, Any]:
+    return {}
 
 
 @dataclass(frozen=True)
@@ -62,16 +69,17 @@ class Learner:
     estimator : estimator
     final : mapping
         Parameters that the last fit has and the search does without: a forest's other trees, a finer solution.
+    of_rows : callable
+        Given the number of rows that train and whether it is the last fit, the parameters that depend on them.
+    is_scaled : bool
+        Whether it is one of ours behind a scaler.
     """
 
     name: str
     estimator: Any
     final: Mapping[str, Any] = field(default_factory=dict)
-
-    @property
-    def is_scaled(self) -> bool:
-        """Whether it is one of ours behind a scaler."""
-        return self.name in ("linear", "kernel") and isinstance(self.estimator, Pipeline)
+    of_rows: Callable[[int, bool], Mapping[str, Any]] = _any_rows
+    is_scaled: bool = False
 
 
 @dataclass(frozen=True)
@@ -116,27 +124,30 @@ class Candidate:
         """The settings and the learner in one."""
         return {"method": self.method, **self.settings, "learner": self.learner.estimator}
 
+    @property
+    def sources(self) -> tuple[int, ...] | None:
+        """The sources that it uses; None for all of them."""
+        return self.settings.get("sources")
+
     def fit(self, X: Any, y: NDArray[Any], domain: NDArray[np.int64], seed: int) -> Any:
         """Return the estimator fitted, as a search needs it."""
-        return fit_with_domains(_seeded(clone(self.estimator), seed), X, y, domain)
+        return fit_with_domains(self.final(domain, seed, thorough=False), X, y, domain)
 
-    def final(self, n_rows: int, seed: int, *, thorough: bool = True) -> Any:
-        """Return the estimator for the last fit, on so many rows; as in the search if it need not be thorough."""
-        if not thorough:
-            return _seeded(clone(self.estimator), seed)
+    def final(self, domain: NDArray[np.int64], seed: int, *, thorough: bool = True) -> Any:
+        """Return the estimator for a fit on rows of these domains: the last one, or one as in the search."""
         behind = "booster__" if isinstance(self.estimator, Pipeline) else ""
         within = f"{behind}estimator__" if behind or not self.learner.is_scaled else "estimator__learner__"
-        final = {f"{within}{name}": value for name, value in self.learner.final.items()}
-        if self.method == GAPBOOST:
+        given = {**(self.learner.final if thorough else {}), **self.learner.of_rows(self._n_rows(domain), thorough)}
+        final = {f"{within}{name}": value for name, value in given.items()}
+        if thorough and self.method == GAPBOOST:
             final[f"{behind}n_estimators"] = _MANY_ROUNDS
-        if n_rows > _MANY_ROWS:
-            of_many: dict[str, dict[str, Any]] = {
-                "forest": _FOREST_OF_MANY,
-                "kernel": {"n_landmarks": _FEW_LANDMARKS},
-                "boosting": {"subsample": _MANY_ROWS / n_rows},
-            }
-            final |= {f"{within}{name}": value for name, value in of_many.get(self.learner.name, {}).items()}
         return _seeded(clone(self.estimator).set_params(**final), seed)
+
+    def _n_rows(self, domain: NDArray[np.int64]) -> int:
+        """Return how many rows of these domains it trains on."""
+        if self.method == TARGET_ONLY:
+            return int((domain < 0).sum())
+        return domain.size if self.sources is None else int(((domain < 0) | np.isin(domain, self.sources)).sum())
 
     def __str__(self) -> str:
         said = [f"{name}={_shown(value)}" for name, value in self.settings.items()]
@@ -159,25 +170,37 @@ def _shown(value: Any) -> str:
 def linear_learners(regression: bool, X: Any) -> list[Learner]:
     """Return linear learners of several strengths."""
     if regression:
-        return [Learner("linear", each) for each in _scalings([Ridge(alpha) for alpha in (100.0, 10.0, 1.0, 0.1)], X)]
-    plain = [WeightedLogisticRegression(lam, tol=_COARSE) for lam in (0.1, 0.01, 0.001)]
-    return [Learner("linear", each, {"tol": _FINE}) for each in _scalings(plain, X)]
+        return _scalings([Learner("linear", Ridge(alpha)) for alpha in (100.0, 10.0, 1.0, 0.1)], X)
+    lams = (0.1, 0.01, 0.001)
+    return _scalings(
+        [Learner("linear", WeightedLogisticRegression(lam, tol=_COARSE), {"tol": _FINE}) for lam in lams], X
+    )
 
 
 def kernel_learners(regression: bool, X: Any) -> list[Learner]:
     """Return two kernel learners, a narrow one and a wide one: with few landmarks in the search, more in the end."""
     kind: Any = KernelRegressor if regression else KernelClassifier
-    plain = [kind(gamma, alpha, n_landmarks=_FEW_LANDMARKS) for gamma, alpha in ((1.0, 0.1), (0.3, 0.3))]
-    return [Learner("kernel", each, {"n_landmarks": _MANY_LANDMARKS}) for each in _scalings(plain, X)]
+    settings, final = ((1.0, 0.1), (0.3, 0.3)), {"n_landmarks": _MANY_LANDMARKS}
+    plain = [kind(gamma, alpha, n_landmarks=_FEW_LANDMARKS) for gamma, alpha in settings]
+    return _scalings([Learner("kernel", each, final, _kernel_of_rows) for each in plain], X)
 
 
-def _scalings(learners: Sequence[Any], X: Any) -> list[Any]:
-    """Return learners on the features as they are and scaled to unit variance, where that differs."""
+def _kernel_of_rows(n_rows: int, last: bool) -> dict[str, Any]:
+    return {"n_landmarks": _FEW_LANDMARKS} if n_rows > _MANY_ROWS else {}
+
+
+def _scalings(learners: Sequence[Learner], X: Any) -> list[Learner]:
+    """Return learners on the features as they are and scaled to unit variance, where that differs and may be of use."""
     scaler = StandardScaler(with_mean=not sp.issparse(X)).fit(X)
-    scaled = [Pipeline([("scale", clone(scaler)), ("learner", learner)]) for learner in learners]
-    if is_regressor(learners[0]):
+    scaled = [
+        replace(each, estimator=Pipeline([("scale", clone(scaler)), ("learner", each.estimator)]), is_scaled=True)
+        for each in learners
+    ]
+    far = 0.0 if sp.issparse(X) else float(np.max(np.abs(scaler.mean_) / scaler.scale_))
+    if is_regressor(learners[0].estimator) or far > _FAR:
         return scaled
-    alike = scaler.scale_.max() <= 2 * scaler.scale_.min()
+    small, large = scaler.scale_.min(), scaler.scale_.max()
+    alike = large <= 2 * small and small > 0.1 and large < 10
     return list(learners) if alike else [*learners, *scaled]
 
 
@@ -185,9 +208,13 @@ def forest(regression: bool) -> Learner:
     """Return a forest of extremely randomised trees: few in the search, more in the end."""
     final = {"n_estimators": _MANY_TREES}
     if regression:
-        return Learner("forest", ExtraTreesRegressor(_FEW_TREES, min_samples_leaf=2), final)
+        return Learner("forest", ExtraTreesRegressor(_FEW_TREES, min_samples_leaf=2), final, _forest_of_rows)
     # A third of the features at a split: the root of their number drowns the few that tell among many that do not.
-    return Learner("forest", ExtraTreesClassifier(_FEW_TREES, max_features=0.3), final)
+    return Learner("forest", ExtraTreesClassifier(_FEW_TREES, max_features=0.3), final, _forest_of_rows)
+
+
+def _forest_of_rows(n_rows: int, last: bool) -> dict[str, Any]:
+    return _FOREST_OF_MANY if n_rows > _MANY_ROWS else {}
 
 
 def gradient_boosting(regression: bool, X: Any) -> Learner:
@@ -205,12 +232,14 @@ def gradient_boosting(regression: bool, X: Any) -> Learner:
         learning_rate=0.2 * step,
         max_depth=4,
         max_features=min(_FEATURES_OF_A_SPLIT, max(1, round(0.3 * n_features))),
-        subsample=min(1.0, _ROWS_OF_A_STAGE / n_rows),
     )
     # In the end about as far as in the search, in smaller steps: a model that goes further is surer of itself than it
     # was when its weight was found.
-    final = {"n_estimators": 150, "learning_rate": 0.05 * step, "subsample": min(1.0, _ROWS_OF_A_LAST_STAGE / n_rows)}
-    return Learner("boosting", booster, final)
+    return Learner("boosting", booster, {"n_estimators": 150, "learning_rate": 0.05 * step}, _boosting_of_rows)
+
+
+def _boosting_of_rows(n_rows: int, last: bool) -> dict[str, Any]:
+    return {"subsample": min(1.0, (_ROWS_OF_A_LAST_STAGE if last else _ROWS_OF_A_STAGE) / n_rows)}
 
 
 def default_learners(regression: bool, X: Any, n_classes: int) -> list[Learner]:
@@ -268,7 +297,11 @@ class Kit:
         """Return a pooling with one source at a time, where there are several but not too many."""
         if not 2 <= len(self.sources) <= _MOST_SINGLE_SOURCES:
             return []
-        return [self._pooling(POOLING, like.learner, {**like.settings, "sources": (k,)}) for k in self.sources]
+        return [self.of_sources(like, (k,)) for k in self.sources]
+
+    def of_sources(self, like: Candidate, sources: tuple[int, ...]) -> Candidate:
+        """Return a pooling with some of the sources."""
+        return self._pooling(POOLING, like.learner, {**like.settings, "sources": sources})
 
     def gap_weighting(self, like: Candidate) -> list[Candidate]:
         """Return a pooling whose sources are weighted by their gap, where there are several."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -42,8 +42,8 @@ class TransferVerdict:
     n_target, n_source : int
         Rows.
     kinship : float
-        How well target and sources predict each other, of the source closest to the target: about 1 for one and the
-        same domain, 0 for strangers, below 0 for labels turned round. NaN where it was not measured.
+        How well target and sources predict each other: about 1 for one and the same domain, 0 for strangers, below 0
+        for labels turned round. Of several sources the mean of those that `gain` is of. NaN where it was not measured.
     gain, gain_needed : float
         What decides: by how many standard errors over the folds the same learners do better with the sources than
         without, and by how many they must, which is the less the closer the sources are. Of several sources, all
@@ -75,26 +75,30 @@ class TransferVerdict:
             f"the loss on held-out target rows changes by {self.difference:+.3g} "
             f"(95% interval {self.low:+.3g} to {self.high:+.3g}, p = {self.p_value:.2g})"
         )
-        heard = ""
-        if np.isfinite(self.gain_needed):
-            heard = (
-                f"the same learners do {'better' if self.gain >= 0 else 'worse'} with them by {abs(self.gain):.1f} "
-                f"standard errors, and {self.gain_needed:+.1f} are asked of sources as close"
-            )
         if not self.transfers:
             if np.isnan(self.difference):
                 return "The sources are left out: none of the methods asked for can use them."
-            if self.difference < 0:
-                return f"The sources are left out: with the best use of them {evidence}, too little to trust them" + (
-                    f"; {heard}." if heard else "."
-                )
-            return f"The sources are left out: even with the best use of them {evidence}."
+            if self.difference >= 0:
+                return f"The sources are left out: even with the best use of them {evidence}."
+            return f"The sources are left out, although with the best use of them {evidence}: {self._heard}."
         if self.difference >= 0:
-            return f"The sources are used ({self.method}): {heard}; although {evidence}."
+            return f"The sources are used ({self.method}), although {evidence}: {self._heard}."
         clear = "clearly" if self.high < 0 else "may"
-        return (
+        said = (
             f"The sources {clear} help ({self.method}): {evidence}; the best of many on these rows, which flatters it."
         )
+        return f"{said} What counts is that {self._heard}." if np.isfinite(self.gain_needed) else said
+
+    @property
+    def _heard(self) -> str:
+        """What decided, in words."""
+        if not np.isfinite(self.gain_needed):
+            return "that is too little to trust them"
+        gain = (
+            f"do {'better' if self.gain >= 0 else 'worse'} with them by {min(abs(self.gain), 99):.1f} standard errors"
+        )
+        asked = f"{'must do better' if self.gain_needed >= 0 else 'may do worse'} by {abs(self.gain_needed):.1f}"
+        return f"the same learners {gain} and {asked}, at a kinship of {self.kinship:.2f} of 1"
 
     def to_dict(self) -> dict[str, Any]:
         """Return the attributes as plain values."""
@@ -118,55 +122,46 @@ class Choice(NamedTuple):
     best: Trial[Any] | None
 
 
-Trust = Callable[[Trial[Any], Trial[Any]], bool]
-"""Whether a trial with sources is to be preferred to the best without."""
+def is_used(search: Search, best: Trial[Any], alone: Trial[Any], n_standard_errors: float) -> bool:
+    """Whether a model of trusted sources is used: yes, unless it is clearly worse than the best without.
 
-
-def trust_of(search: Search, n_standard_errors: float) -> Trust:
-    """Return the rule of a search: what its witnesses say, unless the model with sources is clearly worse.
-
-    Where there are no witnesses, the model with sources must itself win by so many standard errors.
+    Where nobody was heard of the sources, it must itself win by so many standard errors.
     """
-    heard = search.testimony(n_standard_errors)
-
-    def trusts(best: Trial[Any], alone: Trial[Any]) -> bool:
-        if heard is None:
-            return beats(best, alone, n_standard_errors)
-        return heard.suffices and not evidence(search, best, alone).interval(0.95)[0] > 0
-
-    return trusts
+    if not search.witnesses:
+        return beats(best, alone, n_standard_errors)
+    return not evidence(search, best, alone).interval(0.95)[0] > 0
 
 
-def choose_blend(search: Search, trials: Sequence[Trial[Any]], trusts: Trust) -> Choice:
-    """Choose between two blends: of those with sources if they are trusted, and else of those without."""
+def choose_blend(search: Search, trials: Sequence[Trial[Any]], n_standard_errors: float) -> Choice:
+    """Choose between two blends: of those with sources that are trusted, if any, and else of those without."""
     alone = search.blend([each for each in trials if each.is_target_only])
     others = [each for each in trials if not each.is_target_only]
     if not others:
         return Choice(alone, alone, None)
-    best = search.blend(others)
-    return Choice(best if trusts(best, alone) else alone, alone, best)
+    trusted = search.trusted(trials, n_standard_errors)
+    best = search.blend(trusted or others)
+    return Choice(best if trusted and is_used(search, best, alone, n_standard_errors) else alone, alone, best)
 
 
-def choose_one(trials: Sequence[Trial[Any]], n_standard_errors: float, trusts: Trust) -> Choice:
-    """Choose one by the one-standard-error rule in favour of the simpler.
-
-    Without sources, unless the best with sources is trusted. Then the simplest method that is within one standard error
-    of that best; within a method the lowest loss.
-    """
+def choose_one(search: Search, trials: Sequence[Trial[Any]], n_standard_errors: float) -> Choice:
+    """Choose one: the best without sources, unless the best with sources is trusted; then the simplest near that."""
     alone = min((each for each in trials if each.is_target_only), key=lambda each: each.mean_loss)
     others = [each for each in trials if not each.is_target_only]
     if not others:
         return Choice(alone, alone, None)
-    best = min(others, key=lambda each: each.mean_loss)
-    if not trusts(best, alone):
+    trusted = search.trusted(trials, n_standard_errors)
+    best = min(trusted or others, key=lambda each: each.mean_loss)
+    if not (trusted and is_used(search, best, alone, n_standard_errors)):
         return Choice(alone, alone, best)
-    near = [each for each in others if not beats(best, each, n_standard_errors)]
-    simplest = min(METHODS.index(each.candidate.method) for each in near)
-    chosen = min(
-        (each for each in near if METHODS.index(each.candidate.method) == simplest), key=lambda each: each.mean_loss
-    )
+    chosen = simplest_near(best, trusted, n_standard_errors)
     # The simplest need not itself be as good as is asked: then the best, which is.
-    return Choice(chosen if trusts(chosen, alone) else best, alone, best)
+    return Choice(chosen if is_used(search, chosen, alone, n_standard_errors) else best, alone, best)
+
+
+def simplest_near(best: Trial[Any], others: Sequence[Trial[Any]], n_standard_errors: float) -> Trial[Any]:
+    """Return the simplest method within so many standard errors of the best; within a method the lowest loss."""
+    near = [each for each in others if not beats(best, each, n_standard_errors)]
+    return min(near, key=lambda each: (METHODS.index(each.candidate.method), each.mean_loss))
 
 
 def evidence(search: Search, one: Trial[Any], other: Trial[Any]) -> TTest:
@@ -181,7 +176,7 @@ def verdict(search: Search, choice: Choice, n_standard_errors: float, n_target: 
     chosen, alone, best = choice
     test = None if best is None else evidence(search, best if chosen is alone else chosen, alone)
     low, high = (np.nan, np.nan) if test is None else test.interval(0.95)
-    heard = search.testimony(n_standard_errors)
+    heard = next(iter(search.testimony(n_standard_errors).values()), None)
     return TransferVerdict(
         transfers=chosen is not alone,
         method=chosen.candidate.method,
@@ -196,7 +191,7 @@ def verdict(search: Search, choice: Choice, n_standard_errors: float, n_target: 
         p_value=np.nan if test is None else test.p_value,
         n_target=n_target,
         n_source=n_source,
-        kinship=np.nan if search.source_rows is None else search.source_rows.closest,
+        kinship=np.nan if heard is None else heard.kinship,
         gain=np.nan if heard is None else heard.gain,
         gain_needed=np.nan if heard is None else heard.needed,
     )

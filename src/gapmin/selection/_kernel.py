@@ -21,6 +21,9 @@ from gapmin.boosting._rows import Array
 _JITTER = 1e-8
 """Added to the kernel's diagonal, which is 1: landmarks may be equal rows."""
 
+_SMALLEST_SPREAD = 1e-300
+"""Below that rows are taken as equal: its inverse is more than a number can hold."""
+
 _BLOCK = 4_000_000
 """Entries of the kernel that are held at a time."""
 
@@ -44,7 +47,9 @@ class _KernelRidge(BaseEstimator):
 
     Attributes
     ----------
+    mean_ : ndarray of shape (n_features,)
     landmarks_ : ndarray of shape (n_landmarks, n_features)
+        Less the mean.
     coef_ : ndarray of shape (n_landmarks, n_outputs)
     intercept_ : ndarray of shape (n_outputs,)
         The weighted mean.
@@ -59,6 +64,7 @@ class _KernelRidge(BaseEstimator):
         "random_state": ["random_state"],
     }
 
+    mean_: Array
     landmarks_: Array
     coef_: Array
     intercept_: Array
@@ -81,14 +87,15 @@ class _KernelRidge(BaseEstimator):
 
     def _solve(self, X: Array, Y: Array, weight: Array) -> None:
         share = weight / weight.sum()
-        spread = sum(float(share @ (column - share @ column) ** 2) for column in X.T)
-        self.width_ = self.gamma / spread if spread > 0 else 1.0
+        self.mean_ = share @ X
+        spread = sum(float(share @ (column - mean) ** 2) for column, mean in zip(X.T, self.mean_, strict=True))
+        self.width_ = self.gamma / spread if spread > _SMALLEST_SPREAD else 1.0
         self.intercept_ = share @ Y
         chosen: Any = slice(None)
         if len(X) > self.n_landmarks:
             random = check_random_state(self.random_state)
             chosen = np.sort(random.choice(len(X), self.n_landmarks, replace=False, p=share))
-        self.landmarks_ = X[chosen]
+        self.landmarks_ = X[chosen] - self.mean_
         inner = rbf_kernel(self.landmarks_, gamma=self.width_)
         inner.flat[:: len(inner) + 1] += _JITTER
         root = cholesky(inner, lower=True, overwrite_a=True, check_finite=False)
@@ -107,7 +114,8 @@ class _KernelRidge(BaseEstimator):
         size = max(_BLOCK // len(self.landmarks_), 1)
         for start in range(0, len(X), size):
             rows = slice(start, start + size)
-            yield rows, rbf_kernel(X[rows], self.landmarks_, gamma=self.width_)
+            # Distances are differences of squares: about the mean, or features far from 0 would drown them.
+            yield rows, rbf_kernel(X[rows] - self.mean_, self.landmarks_, gamma=self.width_)
 
     def _values(self, X: Any) -> Array:
         check_is_fitted(self)

@@ -115,11 +115,6 @@ class SourceRows:
             self._weight[domain == number] = max(kin, 0.0) / (variance if variance > 0 else 1.0)
         self._weight *= min(_MOST_ROWS / rows.size, 1.0) / data.target.size
 
-    @property
-    def closest(self) -> float:
-        """The kinship of the source that has most of it: a search may use that one alone."""
-        return max(self.kinship.values())
-
     def mean_kinship(self, sources: Sequence[int]) -> float:
         """Return the mean kinship of some sources."""
         return float(np.mean([self.kinship[number] for number in sources]))

@@ -15,10 +15,17 @@ from gapmin.selection._witnesses import HALF, Witnesses, best_of_each_kind
 _WIDEST_FOR_GAPS = 1000
 
 
-def run(search: Search, kit: Kit, learners: Sequence[Learner], methods: Iterable[str]) -> list[Trial[Candidate]]:
+def run(
+    search: Search,
+    kit: Kit,
+    learners: Sequence[Learner],
+    methods: Iterable[str],
+    n_standard_errors: float = 1.0,
+) -> list[Trial[Candidate]]:
     """Try the cheap candidates, then others around the best of them; return who took part to the end.
 
-    Target only takes part whatever the methods; without sources nothing else does.
+    Target only takes part whatever the methods; without sources nothing else does. Where not all of several sources are
+    to be trusted together, those that are by themselves are tried together too.
     """
     wanted = set(methods) if kit.sources else set()
     first = [kit.target_only(learner) for learner in learners]
@@ -26,11 +33,17 @@ def run(search: Search, kit: Kit, learners: Sequence[Learner], methods: Iterable
         first += [each for learner in learners for each in kit.pooling(learner)]
     trials = search.start(first)
     search.hear(_witnesses(search, kit, trials))
+    trusted = search.trusted_sources(n_standard_errors)
+    together = tuple(number for number in kit.sources if (number,) in trusted)
+    some = kit.sources not in trusted and len(together) > 1
+    if some:
+        search.hear([*search.witnesses, _witnesses_of(search, kit, search.witnesses[0], together)])
     pooled = [trial for trial in trials if not trial.is_target_only]
     if pooled:
         best = min(pooled, key=search.merit)
+        more = [*kit.single_sources(best.candidate), *([kit.of_sources(best.candidate, together)] if some else [])]
         tried = [trial.candidate for trial in search.trials]
-        more = [each for each in kit.single_sources(best.candidate) if POOLING in wanted and not each.is_among(tried)]
+        more = [each for each in more if POOLING in wanted and not each.is_among(tried)]
         if GAP_WEIGHTING in wanted and _has_numbers(search.data.X):
             more += kit.gap_weighting(best.candidate)
         search.start(more)
@@ -60,12 +73,15 @@ def _witnesses(search: Search, kit: Kit, trials: Sequence[Trial[Candidate]]) -> 
     pairs = best_of_each_kind(alone, halves)
     if not pairs:
         return []
-    by_source: dict[tuple[int, ...], list[Trial[Candidate]]] = {}
-    for trial in search.start(each for _, half in pairs for each in kit.single_sources(half.candidate)):
-        by_source.setdefault(trial.candidate.settings["sources"], []).append(trial)
-    without = [each for each, _ in pairs]
-    singles = [Witnesses(each, tuple(zip(without, joined, strict=True))) for each, joined in by_source.items()]
-    return [Witnesses(kit.sources, tuple(pairs)), *singles]
+    of_all = Witnesses(kit.sources, tuple(pairs))
+    singles = [(k,) for k in kit.sources if kit.single_sources(pairs[0][1].candidate)]
+    return [of_all, *(_witnesses_of(search, kit, of_all, each) for each in singles)]
+
+
+def _witnesses_of(search: Search, kit: Kit, of_all: Witnesses, sources: tuple[int, ...]) -> Witnesses:
+    """Return the same witnesses with some of the sources."""
+    started = search.start(kit.of_sources(half.candidate, sources) for _, half in of_all.pairs)
+    return Witnesses(sources, tuple(zip([alone for alone, _ in of_all.pairs], started, strict=True)))
 
 
 def _has_numbers(X: Any) -> bool:

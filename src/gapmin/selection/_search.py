@@ -191,13 +191,32 @@ class Search:
             own=[agreement(joined.on_sources[mine], y[rows], classes) for _, joined in witnesses.pairs],
         )
 
-    def testimony(self, n_standard_errors: float) -> Heard | None:
-        """Return what was heard of the sources that come off best, all or one by itself; None where nobody was."""
-        heard = []
+    def testimony(self, n_standard_errors: float) -> dict[tuple[int, ...], Heard]:
+        """Return what was heard of each set of sources, those that come off best first."""
+        found = {}
         for each in self.witnesses:
             kin = 0.0 if self.source_rows is None else self.source_rows.mean_kinship(each.sources)
-            heard.append(Heard(each.gain, kin, standard_errors_needed(n_standard_errors, kin)))
-        return max(heard, key=lambda each: each.gain - each.needed, default=None)
+            found[each.sources] = Heard(each.gain, kin, standard_errors_needed(n_standard_errors, kin))
+        return dict(sorted(found.items(), key=lambda item: item[1].needed - item[1].gain))
+
+    def trusted_sources(self, n_standard_errors: float) -> list[tuple[int, ...]]:
+        """Return the sets of sources of which enough was heard."""
+        return [sources for sources, heard in self.testimony(n_standard_errors).items() if heard.suffices]
+
+    def trusted(self, trials: Sequence[Trial[Candidate]], n_standard_errors: float) -> list[Trial[Candidate]]:
+        """Return the trials with sources that use no others than are trusted together; all where nobody was heard.
+
+        Of several sources the witnesses of those that are trusted are added: of what was tried with all of them, none
+        may be left.
+        """
+        others = [trial for trial in trials if not trial.is_target_only]
+        sets = self.trusted_sources(n_standard_errors)
+        everything = tuple(self.data.sources)
+        if not self.witnesses or everything in sets:
+            return others
+        found = [trial for trial in others if trial.candidate.sources in sets]
+        joined = (pair[1] for each in self.witnesses if each.sources in sets for pair in each.pairs)
+        return [*found, *(trial for trial in joined if trial not in found and trial in self.trials)]
 
     def _on_sources(self, trial: Trial[Candidate]) -> Array:
         """Return a trial's predictions of the held-out source rows.
@@ -219,7 +238,7 @@ class Search:
         Of those without sources three stay, and of the others eight and the best of each kind: these are blended. The
         witnesses take part to the end, whatever their loss.
         """
-        called = {id(trial): trial for each in self.witnesses for pair in each.pairs for trial in pair}
+        called = self._called()
         left = self._best(self.trials)
         for repeat in range(1, self.n_repeats):
             self._repeat(list((called | {id(trial): trial for trial in left}).values()), repeat)
@@ -233,10 +252,14 @@ class Search:
         many = max(len(others) // 4, _FEWEST_LEFT)
         favourites = _best_of_kinds(others)
         left = [*alone[:_FEWEST_ALONE], *others[:many], *(each for each in others[many:] if each in favourites)]
+        called = self._called()
         for trial in trials:
-            if trial not in left:
+            if trial not in left and id(trial) not in called:
                 trial.predicted.clear()
         return left
+
+    def _called(self) -> dict[int, Trial[Candidate]]:
+        return {id(trial): trial for each in self.witnesses for pair in each.pairs for trial in pair}
 
     def blend(self, trials: Sequence[Trial[Candidate]]) -> Trial[Any]:
         """Return the weighted mean of trials that took part in all repeats, as a trial of its own."""
@@ -328,6 +351,7 @@ def held_out(candidate: Candidate, data: Data, fold: Fold, seed: int) -> Array:
     # The rows were checked once, and the settings are ours.
     with warnings.catch_warnings(), config_context(assume_finite=True, skip_parameter_validation=True):
         warnings.simplefilter("ignore", ConvergenceWarning)  # a setting that does not converge may still lose fairly
+        warnings.filterwarnings("ignore", "The number of unique classes is greater", UserWarning)  # in a small fold
         model = candidate.fit(X, y, domain, seed)
         return predict_any(model, _safe_indexing(data.X, asked), data.classes)
 

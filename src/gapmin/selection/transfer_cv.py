@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self
@@ -9,6 +10,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, is_classifier, is_regressor
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import _safe_indexing, check_random_state
 from sklearn.utils._param_validation import Interval
 from sklearn.utils.metaestimators import available_if
@@ -20,7 +22,7 @@ from gapmin.linear import WeightedLogisticRegression
 from gapmin.selection._blend import Blend
 from gapmin.selection._blended import BlendedClassifier, BlendedRegressor
 from gapmin.selection._candidates import METHODS, Kit, Learner, default_learners, own_learners
-from gapmin.selection._choice import Choice, TransferVerdict, choose_blend, choose_one, trust_of, verdict
+from gapmin.selection._choice import Choice, TransferVerdict, choose_blend, choose_one, verdict
 from gapmin.selection._data import Data
 from gapmin.selection._fitting import fit_with_domains, inner_model, predict_any
 from gapmin.selection._plan import run
@@ -30,6 +32,7 @@ __all__ = ["TransferClassifierCV", "TransferRegressorCV"]
 
 _FEWEST_ROWS = 4
 _LARGEST_LABEL = 1e100
+_LARGEST_FEATURE = 1e30
 
 
 class _TransferCV(TransferMetaEstimator):
@@ -116,21 +119,23 @@ class _TransferCV(TransferMetaEstimator):
         seed = int(random.randint(np.iinfo(np.int32).max))
         search = self._search(rows, regression, seed)
         methods = METHODS if self.methods is None else self.methods
-        finalists = run(search, Kit(regression, search.data.sources), self._learners(regression, search.data), methods)
-        trusts = trust_of(search, self.n_standard_errors)
+        kit, learners = Kit(regression, search.data.sources), self._learners(regression, search.data)
+        finalists = run(search, kit, learners, methods, self.n_standard_errors)
         if self.blend:
-            choice = choose_blend(search, finalists, trusts)
+            choice = choose_blend(search, finalists, self.n_standard_errors)
         else:
-            choice = choose_one(finalists, self.n_standard_errors, trusts)
+            choice = choose_one(search, finalists, self.n_standard_errors)
         self._say("the last fit")
-        model = choice.chosen.candidate.final(len(rows), seed, thorough=self._thorough)
-        if isinstance(model, BlendedClassifier | BlendedRegressor):
-            model.fit(rows.X, self._labels(rows), sample_domain=rows.domain, n_jobs=self.n_jobs)
-        else:
-            fit_with_domains(model, rows.X, self._labels(rows), rows.domain)
+        model = choice.chosen.candidate.final(rows.domain, seed, thorough=self._thorough)
+        with warnings.catch_warnings():
+            if self.estimator is None:  # the settings are not the user's to change
+                warnings.simplefilter("ignore", ConvergenceWarning)
+            if isinstance(model, BlendedClassifier | BlendedRegressor):
+                model.fit(rows.X, self._labels(rows), sample_domain=rows.domain, n_jobs=self.n_jobs)
+            else:
+                fit_with_domains(model, rows.X, self._labels(rows), rows.domain)
         self.best_estimator_ = model
-        n_target = int((rows.domain < 0).sum())
-        self.target_only_estimator_ = choice.alone.candidate.final(n_target, seed, thorough=self._thorough)
+        self.target_only_estimator_ = choice.alone.candidate.final(rows.domain, seed, thorough=self._thorough)
         self._record(search, choice, rows)
         return self
 
@@ -213,7 +218,14 @@ class _TransferCV(TransferMetaEstimator):
     def _validate_X(self, X: Any, *, reset: bool) -> Any:
         if self.estimator is None:
             # The default learners take numbers alone, every one of them.
-            return validate_data(self, X, reset=reset, accept_sparse="csr", dtype=[np.float64, np.float32])
+            X = validate_data(self, X, reset=reset, accept_sparse="csr", dtype=[np.float64, np.float32])
+            largest = max(float(X.max()), -float(X.min()))
+            if largest > _LARGEST_FEATURE:
+                raise ValueError(
+                    f"X has a value of {largest:.3g} in size, more than trees can square: divide its column by a power "
+                    "of ten"
+                )
+            return X
         return super()._validate_X(X, reset=reset)
 
     def predict(self, X: Any) -> NDArray[Any]:
