@@ -16,6 +16,8 @@ from sklearn.preprocessing import OneHotEncoder
 from sklearn.tree import DecisionTreeClassifier
 
 from gapmin.saved import ModelFileError, load_model, save_model
+from gapmin.selection import WeightedPoolingClassifier
+from gapmin.selection._kernel import KernelClassifier
 
 NUMBERS = iter(range(10**6, 10**7))
 
@@ -408,6 +410,31 @@ def test_histogram_trees_that_would_crash_are_refused(rows, craft, objects, tmp_
     for name, schema in (("in fit", in_fit), ("narrow", narrow), ("categories", categories)):
         made[craft(path, tmp_path / f"{name}.skops", schema=schema)] = name
     check_all_refused(made)
+
+
+BAD_KERNELS = {
+    "no landmarks": ("landmarks_", lambda found: found[:0]),
+    "a landmark less": ("landmarks_", lambda found: found[:-1]),
+    "a column less": ("landmarks_", lambda found: found[:, :-1]),
+    "a coefficient less": ("coef_", lambda found: found[:-1]),
+    "flat coefficients": ("coef_", lambda found: found.ravel()),
+    "whole numbers": ("coef_", lambda found: found.astype(int)),
+    "NaN": ("coef_", lambda found: found * np.nan),
+    "infinite mean": ("mean_", lambda found: found + np.inf),
+    "an intercept more": ("intercept_", lambda found: np.append(found, 0.0)),
+}
+
+
+def test_kernels_that_would_fail_when_they_are_asked_are_refused(rows, craft, objects, tmp_path):
+    model = WeightedPoolingClassifier(KernelClassifier()).fit(rows["X"], rows["classes"], sample_domain=rows["domain"])
+    path = save_model(model, tmp_path / "kernel.skops")
+    parts = objects(json.loads(member(path, "schema.json")), "KernelClassifier")[-1]["content"]["content"]
+    made = {}
+    for k, (name, (part, change)) in enumerate(BAD_KERNELS.items()):
+        file = parts[part]["file"]
+        made[craft(path, tmp_path / f"{k}.skops", arrays={file: as_npy(change(array(path, file)))})] = name
+    check_all_refused(made)
+    assert load_model(path).model.predict(rows["X"]).tolist() == model.predict(rows["X"]).tolist()
 
 
 def test_stages_with_more_trees_than_columns_are_refused(rows, craft, objects, tmp_path):

@@ -131,8 +131,8 @@ class Search:
     def folds(self, repeat: int) -> list[Fold]:
         """Return the rows to train and to test on, fold by fold.
 
-        In the first repeat each fold also holds out a tenth of every source, no row twice; in the others all of them
-        train.
+        In the first repeat each fold also holds out a tenth of every source that has ten rows, no row twice, for as
+        many folds as there are rows left; in the others all of them train.
         """
         splitter = TargetKFold(self.n_splits, shuffle=True, random_state=(self.seed + repeat) % 2**32)
         strata = None if self.data.classes is None else self.data.y

@@ -252,8 +252,8 @@ class TransferClassifierCV(ClassifierMixin, _TransferCV):
     cross-validation on the target's rows. The best of each side are not chosen from but averaged, with weights that
     make the held-out loss low: with few rows to tell them apart, the mean is safer than any one of them. The sources
     are used only if they lower the loss of the same learners by more than one standard error; less will do where source
-    and target predict each other well, and more is asked where they contradict each other (`n_standard_errors`). Of the
-    models with sources, what a learner makes of source rows that were held out counts too, the more the closer the
+    and target predict each other well, and more is asked where they contradict each other (`n_standard_errors`). Of
+    several sources some may be used and others not. Of the models with sources, what a learner makes of source rows that were held out counts too, the more the closer the
     source.
 
     Parameters
@@ -273,7 +273,9 @@ class TransferClassifierCV(ClassifierMixin, _TransferCV):
         By how many standard errors over the folds the same learners must do better with the sources than without, for
         the sources to be used, if source and target are strangers (`transfer_verdict_.kinship` is 0). Three fewer for a
         source that is as good as the target's own rows, which is then used unless it loses by more than two; three more
-        for one whose labels are turned round.
+        for one whose labels are turned round. Several sources are asked together and each by itself, and those that are
+        trusted by themselves together; models may use no others. Methods without pooling leave nobody to ask: the model
+        with sources must then itself win by so many. With `blend=False` also how far from the best a simpler one may be.
     blend : bool, default=True
         Average the best eight with sources and the best of each kind of learner, or the best three without. False takes
         one model: with sources the simplest that is within a standard error of the best.
@@ -331,8 +333,8 @@ class TransferClassifierCV(ClassifierMixin, _TransferCV):
 class TransferRegressorCV(RegressorMixin, _TransferCV):
     """The regressor to use when you do not want to choose: transfer where it helps, none where it does not.
 
-    Parameters and attributes are those of `TransferClassifierCV`, but for `classes_`. With no `estimator`, ridge
-    regressions of several strengths on scaled features, forests, gradient boosting, and gapBoostR with trees compete.
+    Parameters and attributes are those of `TransferClassifierCV`, but for `classes_`. With no `estimator`, ridge and
+    kernel ridge regressions on scaled features, a forest, gradient boosting, and gapBoostR with trees compete.
 
     Examples
     --------
