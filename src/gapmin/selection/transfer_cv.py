@@ -253,8 +253,8 @@ class TransferClassifierCV(ClassifierMixin, _TransferCV):
     make the held-out loss low: with few rows to tell them apart, the mean is safer than any one of them. The sources
     are used only if they lower the loss of the same learners by more than one standard error; less will do where source
     and target predict each other well, and more is asked where they contradict each other (`n_standard_errors`). Of
-    several sources some may be used and others not. Of the models with sources, what a learner makes of source rows that were held out counts too, the more the closer the
-    source.
+    several sources some may be used and others not. Of the models with sources, what a learner makes of source rows that
+    were held out counts too, the more the closer the source.
 
     Parameters
     ----------
@@ -275,7 +275,7 @@ class TransferClassifierCV(ClassifierMixin, _TransferCV):
         source that is as good as the target's own rows, which is then used unless it loses by more than two; three more
         for one whose labels are turned round. Several sources are asked together and each by itself, and those that are
         trusted by themselves together; models may use no others. Methods without pooling leave nobody to ask: the model
-        with sources must then itself win by so many. With `blend=False` also how far from the best a simpler one may be.
+        with sources must then itself win by so many. With `blend=False` it is also how far behind a simpler one may be.
     blend : bool, default=True
         Average the best eight with sources and the best of each kind of learner, or the best three without. False takes
         one model: with sources the simplest that is within a standard error of the best.
