@@ -19,7 +19,8 @@ def add_to(app: "typer.Typer") -> None:
     """Add the commands."""
     import typer
 
-    data = typer.Typer(help="Published data sets: which are here, where, and how to get the others.")
+    about = "Published data sets: which are here, where, and how to get the others."
+    data = typer.Typer(help=about, epilog="Example: gapmin data list")
     app.add_typer(data, name="data")
 
     @data.callback(invoke_without_command=True)
