@@ -130,10 +130,10 @@ def test_the_verdict_says_what_was_heard():
 
 def test_without_pooling_the_model_must_win_by_itself():
     data = search().data
-    y = (data.y > 0).astype(int)
+    y, quick = (data.y > 0).astype(int), {"n_repeats": 1, "n_splits": 2, "random_state": 0}
     for n_standard_errors, transfers in ((-0.0, True), (1e9, False)):
         model = TransferClassifierCV(
-            LogisticRegression(), methods=["gapBoost"], n_standard_errors=n_standard_errors, random_state=0
+            LogisticRegression(), methods=["gapBoost"], n_standard_errors=n_standard_errors, **quick
         ).fit(data.X, y, sample_domain=data.domain)
         assert np.isnan(model.transfer_verdict_.gain)
         assert model.transfer_verdict_.transfers == (transfers and model.transfer_verdict_.difference < 0)

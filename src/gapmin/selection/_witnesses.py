@@ -58,14 +58,14 @@ def in_standard_errors(values: ArrayLike) -> float:
 
     Examples
     --------
-    >>> in_standard_errors([0.0, 2.0, 4.0, 6.0]).__round__(3)
+    >>> round(in_standard_errors([0.0, 2.0, 4.0, 6.0]), 3)
     2.324
     """
     values = np.asarray(values, dtype=float)
     mean, spread = float(values.mean()), float(values.std(ddof=1))
     if np.ptp(values) == 0:  # asked here: the spread of equal values need not round to 0
         return float(np.sign(mean)) * np.inf if mean else 0.0
-    return mean / (spread / np.sqrt(values.size))
+    return mean / (spread / float(np.sqrt(values.size)))
 
 
 def best_of_each_kind(
