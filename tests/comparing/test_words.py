@@ -87,5 +87,6 @@ def test_labels_that_a_source_is_worth():
     )
     assert "more than 800 without" in labels_sentence(LabelSaving(80, 800, "beyond"), ["old"])
     assert "extrapolation" in labels_sentence(LabelSaving(80, 1200, "extrapolated"), ["old"])
-    assert "saves no labels" in labels_sentence(LabelSaving(80, 80, "none"), ["old"])
+    assert "old saves no labels" in labels_sentence(LabelSaving(80, 80, "none"), ["old"])
+    assert "old and new save no labels" in labels_sentence(LabelSaving(80, 80, "none"), ["old", "new"])
     assert labels_sentence(LabelSaving(80, 80, "none"), []) == "No source is used, so none saves any labels."

@@ -133,7 +133,8 @@ def labels_sentence(saving: LabelSaving, recommended: Sequence[str]) -> str:
         return "No source is used, so none saves any labels."
     with_, rows = joined(recommended), f"{saving.n_rows} labelled target rows"
     if saving.kind == NONE:
-        return f"With {rows}, {with_} saves no labels: the target alone errs as little."
+        save = "saves" if len(recommended) == 1 else "save"
+        return f"With {rows}, {with_} {save} no labels: the target alone errs as little."
     if saving.kind == BEYOND:
         return (
             f"With {with_}, {rows} do what would take more than {saving.n_needed:,} without, if that is enough at all."
