@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from gapmin.boosting._rows import Array
 from gapmin.selection._blended import BlendedClassifier, BlendedRegressor
-from gapmin.selection._candidates import METHODS, Candidate
+from gapmin.selection._candidates import METHODS, TARGET_ONLY, Candidate
 
 _N_VOTES = 20
 _FEWEST_VOTES = 2
@@ -68,14 +68,22 @@ class Blend:
         ordered = sorted(members, key=lambda member: -member[1])
         return cls(tuple(candidate for candidate, _ in ordered), tuple(float(weight) for _, weight in ordered))
 
+    @classmethod
+    def halves(cls, one: Candidate | Blend, other: Candidate | Blend) -> Self:
+        """Return the mean of two, each a candidate or a blend."""
+        parts = [each if isinstance(each, Blend) else Blend((each,), (1.0,)) for each in (one, other)]
+        pairs = [(each, weight / 2) for part in parts for each, weight in zip(part.members, part.weights, strict=True)]
+        return cls.of(pairs)
+
     @property
     def method(self) -> str:
-        """The method that has most of the weight."""
+        """The method that has most of the weight; of those with sources, if any."""
 
         def weight(method: str) -> float:
             return sum(w for each, w in zip(self.members, self.weights, strict=True) if each.method == method)
 
-        return max(METHODS, key=weight)
+        with_sources = [method for method in METHODS if method != TARGET_ONLY and weight(method) > 0]
+        return max(with_sources or METHODS, key=weight)
 
     @property
     def params(self) -> dict[str, Any]:

@@ -9,9 +9,13 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gapmin._statistics import TTest, corrected_t_test
-from gapmin.selection._candidates import METHODS
+from gapmin.selection._blend import Blend
+from gapmin.selection._candidates import METHODS, TARGET_ONLY
 from gapmin.selection._search import Search, Trial
 from gapmin.selection._witnesses import in_standard_errors
+
+_SURE = 2.0
+"""Standard errors above what is needed at which a model without sources has no part in the mean."""
 
 
 @dataclass(frozen=True)
@@ -48,6 +52,8 @@ class TransferVerdict:
         What decides: by how many standard errors over the folds the same learners do better with the sources than
         without, and by how many they must, which is the less the closer the sources are. Of several sources, all
         together or one by itself, those that come off best. NaN where the methods asked for do not tell.
+    hedged : bool
+        Whether, in doubt, the model is the mean of one with sources and one without.
     """
 
     transfers: bool
@@ -66,6 +72,7 @@ class TransferVerdict:
     kinship: float = np.nan
     gain: float = np.nan
     gain_needed: float = np.nan
+    hedged: bool = False
 
     def __str__(self) -> str:
         rows = f"{self.n_target} target rows"
@@ -98,7 +105,8 @@ class TransferVerdict:
             f"do {'better' if self.gain >= 0 else 'worse'} with them by {min(abs(self.gain), 99):.1f} standard errors"
         )
         asked = f"{'must do better' if self.gain_needed >= 0 else 'may do worse'} by {abs(self.gain_needed):.1f}"
-        return f"the same learners {gain} and {asked}, at a kinship of {self.kinship:.2f} of 1"
+        doubt = "; in doubt, the model is the mean of one with and one without them" if self.hedged else ""
+        return f"the same learners {gain} and {asked}, at a kinship of {self.kinship:.2f} of 1{doubt}"
 
     def to_dict(self) -> dict[str, Any]:
         """Return the attributes as plain values."""
@@ -133,14 +141,25 @@ def is_used(search: Search, best: Trial[Any], alone: Trial[Any], n_standard_erro
 
 
 def choose_blend(search: Search, trials: Sequence[Trial[Any]], n_standard_errors: float) -> Choice:
-    """Choose between two blends: of those with sources that are trusted, if any, and else of those without."""
+    """Choose between two blends: of those with sources that are trusted, if any, and else of those without.
+
+    In doubt, where the gain is less than two standard errors above what is needed, it is the mean of both: a source
+    that is wrongly trusted then does half the harm, and one that is rightly trusted most of its good.
+    """
     alone = search.blend([each for each in trials if each.is_target_only])
     others = [each for each in trials if not each.is_target_only]
     if not others:
         return Choice(alone, alone, None)
     trusted = search.trusted(trials, n_standard_errors)
     best = search.blend(trusted or others)
-    return Choice(best if trusted and is_used(search, best, alone, n_standard_errors) else alone, alone, best)
+    if not (trusted and is_used(search, best, alone, n_standard_errors)):
+        return Choice(alone, alone, best)
+    return Choice(best if _is_sure(search, n_standard_errors) else search.mean_of(best, alone), alone, best)
+
+
+def _is_sure(search: Search, n_standard_errors: float) -> bool:
+    """Whether what was heard of the sources is more than is needed by enough."""
+    return all(heard.gain - heard.needed > _SURE for heard in list(search.testimony(n_standard_errors).values())[:1])
 
 
 def choose_one(search: Search, trials: Sequence[Trial[Any]], n_standard_errors: float) -> Choice:
@@ -162,6 +181,10 @@ def simplest_near(best: Trial[Any], others: Sequence[Trial[Any]], n_standard_err
     """Return the simplest method within so many standard errors of the best; within a method the lowest loss."""
     near = [each for each in others if not beats(best, each, n_standard_errors)]
     return min(near, key=lambda each: (METHODS.index(each.candidate.method), each.mean_loss))
+
+
+def _has_both(blend: Blend) -> bool:
+    return 0 < sum(member.method == TARGET_ONLY for member in blend.members) < len(blend.members)
 
 
 def evidence(search: Search, one: Trial[Any], other: Trial[Any]) -> TTest:
@@ -194,4 +217,5 @@ def verdict(search: Search, choice: Choice, n_standard_errors: float, n_target: 
         kinship=np.nan if heard is None else heard.kinship,
         gain=np.nan if heard is None else heard.gain,
         gain_needed=np.nan if heard is None else heard.needed,
+        hedged=chosen not in (alone, best) and isinstance(chosen.candidate, Blend) and _has_both(chosen.candidate),
     )

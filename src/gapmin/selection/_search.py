@@ -273,6 +273,13 @@ class Search:
             self._note(blended, mean, self.folds(repeat))
         return blended
 
+    def mean_of(self, one: Trial[Any], other: Trial[Any]) -> Trial[Any]:
+        """Return the mean of two trials that took part in all repeats, as a trial of its own."""
+        both = Trial(Blend.halves(one.candidate, other.candidate))
+        for repeat, (first, second) in enumerate(zip(one.predicted, other.predicted, strict=True)):
+            self._note(both, (first + second) / 2, self.folds(repeat))
+        return both
+
     def _weights(self, trials: Sequence[Trial[Candidate]], stacked: Array) -> Array:
         """Return the weights that make the loss on held-out rows low: the target's, and with sources theirs too.
 
