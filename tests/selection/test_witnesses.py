@@ -137,3 +137,27 @@ def test_without_pooling_the_model_must_win_by_itself():
         ).fit(data.X, y, sample_domain=data.domain)
         assert np.isnan(model.transfer_verdict_.gain)
         assert model.transfer_verdict_.transfers == (transfers and model.transfer_verdict_.difference < 0)
+
+
+def test_in_doubt_the_model_is_the_mean_of_both():
+    data = search().data
+    sure = TransferRegressorCV(Ridge(), random_state=0).fit(data.X, data.y, sample_domain=data.domain)
+    verdict = sure.transfer_verdict_
+    assert verdict.transfers
+    margin = verdict.gain - verdict.gain_needed
+    assert verdict.hedged == (margin <= 2)
+    # As many standard errors more as leave half a standard error of that margin, and then none.
+    asked = {"doubt": 1 + margin - 0.5, "no": 1 + margin + 0.1, "yes": 1 + margin - 2.1}
+    found = {
+        name: TransferRegressorCV(Ridge(), n_standard_errors=max(value, 0), random_state=0).fit(
+            data.X, data.y, sample_domain=data.domain
+        )
+        for name, value in asked.items()
+    }
+    assert [found[name].transfer_verdict_.hedged for name in ("doubt", "no", "yes")] == [True, False, False]
+    assert [found[name].transfer_verdict_.transfers for name in ("doubt", "no", "yes")] == [True, False, True]
+    mean = (found["no"].predict(data.X) + found["yes"].predict(data.X)) / 2
+    np.testing.assert_allclose(found["doubt"].predict(data.X), mean)
+    assert found["doubt"].domain_weight_[1] == pytest.approx(found["yes"].domain_weight_[1] / 2)
+    assert "in doubt, the model is the mean" in str(found["doubt"].transfer_verdict_)
+    assert found["doubt"].transfer_verdict_.method != TARGET_ONLY
