@@ -253,7 +253,8 @@ class TransferClassifierCV(ClassifierMixin, _TransferCV):
     make the held-out loss low: with few rows to tell them apart, the mean is safer than any one of them. The sources
     are used only if they lower the loss of the same learners by more than one standard error; less will do where source
     and target predict each other well, and more is asked where they contradict each other (`n_standard_errors`). Of
-    several sources some may be used and others not. Of the models with sources, what a learner makes of source rows
+    several sources some may be used and others not; in doubt, within two standard errors above what is asked, the model
+    is the mean of one with sources and one without. Of the models with sources, what a learner makes of source rows
     that were held out counts too, the more the closer the source.
 
     Parameters
