@@ -158,8 +158,9 @@ def choose_blend(search: Search, trials: Sequence[Trial[Any]], n_standard_errors
 
 
 def _is_sure(search: Search, n_standard_errors: float) -> bool:
-    """Whether what was heard of the sources is more than is needed by enough."""
-    return all(heard.gain - heard.needed > _SURE for heard in list(search.testimony(n_standard_errors).values())[:1])
+    """Whether what was heard of the sources is more than is needed by enough; of nobody, there is nothing to doubt."""
+    best_heard = next(iter(search.testimony(n_standard_errors).values()), None)
+    return best_heard is None or best_heard.gain - best_heard.needed > _SURE
 
 
 def choose_one(search: Search, trials: Sequence[Trial[Any]], n_standard_errors: float) -> Choice:
@@ -217,5 +218,5 @@ def verdict(search: Search, choice: Choice, n_standard_errors: float, n_target: 
         kinship=np.nan if heard is None else heard.kinship,
         gain=np.nan if heard is None else heard.gain,
         gain_needed=np.nan if heard is None else heard.needed,
-        hedged=chosen not in (alone, best) and isinstance(chosen.candidate, Blend) and _has_both(chosen.candidate),
+        hedged=isinstance(chosen.candidate, Blend) and _has_both(chosen.candidate),
     )
