@@ -69,10 +69,12 @@ class Blend:
         return cls(tuple(candidate for candidate, _ in ordered), tuple(float(weight) for _, weight in ordered))
 
     @classmethod
-    def halves(cls, one: Candidate | Blend, other: Candidate | Blend) -> Self:
-        """Return the mean of two, each a candidate or a blend."""
-        parts = [each if isinstance(each, Blend) else Blend((each,), (1.0,)) for each in (one, other)]
-        pairs = [(each, weight / 2) for part in parts for each, weight in zip(part.members, part.weights, strict=True)]
+    def mean_of(cls, one: Candidate | Blend, other: Candidate | Blend, share: float) -> Self:
+        """Return the mean of two, each a candidate or a blend, of which the first has that share of the weight."""
+        pairs = []
+        for each, part in ((one, share), (other, 1 - share)):
+            blend = each if isinstance(each, Blend) else Blend((each,), (1.0,))
+            pairs += [(member, part * weight) for member, weight in zip(blend.members, blend.weights, strict=True)]
         return cls.of(pairs)
 
     @property

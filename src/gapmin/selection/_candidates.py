@@ -27,6 +27,7 @@ from gapmin.boosting._learners import seed_unseeded
 from gapmin.linear import WeightedLogisticRegression
 from gapmin.selection._fitting import fit_with_domains
 from gapmin.selection._kernel import KernelClassifier, KernelRegressor
+from gapmin.selection._tempered import TemperedClassifier
 from gapmin.selection.pooling import WeightedPoolingClassifier, WeightedPoolingRegressor
 
 TARGET_ONLY, POOLING, GAP_WEIGHTING, GAPBOOST = METHODS = ("target only", "pooling", "gap weighting", "gapBoost")
@@ -42,6 +43,9 @@ _COARSE, _FINE = 1e-5, 1e-8
 _MANY_ROWS = 100_000
 _FOREST_OF_MANY = {"bootstrap": True, "max_samples": _MANY_ROWS, "max_leaf_nodes": 5_000}
 """Trees grown on more rows than that would take hours, and gigabytes: each then draws so many of them."""
+
+_SURER, _LESS_SURE = 2.0, 0.5
+"""Powers of the probabilities of a forest and of boosted trees."""
 
 _FEW_ROWS = 400
 _ROWS_OF_A_STAGE, _ROWS_OF_A_LAST_STAGE = 1_000, 20_000
@@ -71,8 +75,8 @@ class Learner:
         Parameters that the last fit has and the search does without: a forest's other trees, a finer solution.
     of_rows : callable
         Given the number of rows that train and whether it is the last fit, the parameters that depend on them.
-    is_scaled : bool
-        Whether it is one of ours behind a scaler.
+    is_scaled, is_tempered : bool
+        Whether it is one of ours behind a scaler, or with its probabilities raised to a power.
     """
 
     name: str
@@ -80,6 +84,7 @@ class Learner:
     final: Mapping[str, Any] = field(default_factory=dict)
     of_rows: Callable[[int, bool], Mapping[str, Any]] = _any_rows
     is_scaled: bool = False
+    is_tempered: bool = False
 
 
 @dataclass(frozen=True)
@@ -137,6 +142,7 @@ class Candidate:
         """Return the estimator for a fit on rows of these domains: the last one, or one as in the search."""
         behind = "booster__" if isinstance(self.estimator, Pipeline) else ""
         within = f"{behind}estimator__" if behind or not self.learner.is_scaled else "estimator__learner__"
+        within += "estimator__" if self.learner.is_tempered else ""
         given = {**(self.learner.final if thorough else {}), **self.learner.of_rows(self._n_rows(domain), thorough)}
         final = {f"{within}{name}": value for name, value in given.items()}
         if thorough and self.method == GAPBOOST:
@@ -162,6 +168,8 @@ def _seeded(estimator: Any, seed: int) -> Any:
 def _shown(value: Any) -> str:
     if isinstance(value, Pipeline):
         return " after ".join(_shown(step) for _, step in reversed(value.steps))
+    if isinstance(value, TemperedClassifier):
+        return f"{_shown(value.estimator)} to the power of {value.power:g}"
     if isinstance(value, float):
         return f"{value:.3g}"
     return " ".join(repr(value).split())
@@ -210,7 +218,13 @@ def forest(regression: bool) -> Learner:
     if regression:
         return Learner("forest", ExtraTreesRegressor(_FEW_TREES, min_samples_leaf=2), final, _forest_of_rows)
     # A third of the features at a split: the root of their number drowns the few that tell among many that do not.
-    return Learner("forest", ExtraTreesClassifier(_FEW_TREES, max_features=0.3), final, _forest_of_rows)
+    trees = ExtraTreesClassifier(_FEW_TREES, max_features=0.3)
+    return _tempered(Learner("forest", trees, final, _forest_of_rows), _SURER)
+
+
+def _tempered(learner: Learner, power: float) -> Learner:
+    """Return a learner with its probabilities raised to a power."""
+    return replace(learner, estimator=TemperedClassifier(learner.estimator, power=power), is_tempered=True)
 
 
 def _forest_of_rows(n_rows: int, last: bool) -> dict[str, Any]:
@@ -235,7 +249,9 @@ def gradient_boosting(regression: bool, X: Any) -> Learner:
     )
     # In the end about as far as in the search, in smaller steps: a model that goes further is surer of itself than it
     # was when its weight was found.
-    return Learner("boosting", booster, {"n_estimators": 150, "learning_rate": 0.05 * step}, _boosting_of_rows)
+    final = {"n_estimators": 150, "learning_rate": 0.05 * step}
+    learner = Learner("boosting", booster, final, _boosting_of_rows)
+    return learner if regression else _tempered(learner, _LESS_SURE)
 
 
 def _boosting_of_rows(n_rows: int, last: bool) -> dict[str, Any]:

@@ -17,6 +17,9 @@ from gapmin.selection._witnesses import in_standard_errors
 _SURE = 2.0
 """Standard errors above what is needed at which a model without sources has no part in the mean."""
 
+_SHARE_IN_DOUBT = 0.6
+"""Of the model with sources, below that."""
+
 
 @dataclass(frozen=True)
 class TransferVerdict:
@@ -54,6 +57,9 @@ class TransferVerdict:
         together or one by itself, those that come off best. NaN where the methods asked for do not tell.
     hedged : bool
         Whether, in doubt, the model is the mean of one with sources and one without.
+    columns_match : bool or None
+        Whether the columns of these sources look like the target's, by their means and correlations: False may mean
+        that they are in another order, None that there is no telling.
     """
 
     transfers: bool
@@ -73,6 +79,7 @@ class TransferVerdict:
     gain: float = np.nan
     gain_needed: float = np.nan
     hedged: bool = False
+    columns_match: bool | None = None
 
     def __str__(self) -> str:
         rows = f"{self.n_target} target rows"
@@ -105,8 +112,13 @@ class TransferVerdict:
             f"do {'better' if self.gain >= 0 else 'worse'} with them by {min(abs(self.gain), 99):.1f} standard errors"
         )
         asked = f"{'must do better' if self.gain_needed >= 0 else 'may do worse'} by {abs(self.gain_needed):.1f}"
+        columns = (
+            ", as their columns do not look like the target's (are they in the same order?)"
+            if self.columns_match is False
+            else ""
+        )
         doubt = "; in doubt, the model is the mean of one with and one without them" if self.hedged else ""
-        return f"the same learners {gain} and {asked}, at a kinship of {self.kinship:.2f} of 1{doubt}"
+        return f"the same learners {gain} and {asked}, at a kinship of {self.kinship:.2f} of 1{columns}{doubt}"
 
     def to_dict(self) -> dict[str, Any]:
         """Return the attributes as plain values."""
@@ -144,7 +156,7 @@ def choose_blend(search: Search, trials: Sequence[Trial[Any]], n_standard_errors
     """Choose between two blends: of those with sources that are trusted, if any, and else of those without.
 
     In doubt, where the gain is less than two standard errors above what is needed, it is the mean of both: a source
-    that is wrongly trusted then does half the harm, and one that is rightly trusted most of its good.
+    that is wrongly trusted then does little harm, and one that is rightly trusted most of its good.
     """
     alone = search.blend([each for each in trials if each.is_target_only])
     others = [each for each in trials if not each.is_target_only]
@@ -154,7 +166,8 @@ def choose_blend(search: Search, trials: Sequence[Trial[Any]], n_standard_errors
     best = search.blend(trusted or others)
     if not (trusted and is_used(search, best, alone, n_standard_errors)):
         return Choice(alone, alone, best)
-    return Choice(best if _is_sure(search, n_standard_errors) else search.mean_of(best, alone), alone, best)
+    sure = _is_sure(search, n_standard_errors)
+    return Choice(best if sure else search.mean_of(best, alone, _SHARE_IN_DOUBT), alone, best)
 
 
 def _is_sure(search: Search, n_standard_errors: float) -> bool:
@@ -219,4 +232,5 @@ def verdict(search: Search, choice: Choice, n_standard_errors: float, n_target: 
         gain=np.nan if heard is None else heard.gain,
         gain_needed=np.nan if heard is None else heard.needed,
         hedged=isinstance(chosen.candidate, Blend) and _has_both(chosen.candidate),
+        columns_match=None if heard is None else heard.columns_match,
     )

@@ -19,6 +19,7 @@ FEWEST_ROWS = 10
 """Held-out rows of a source below which nothing is known of its kinship: it counts as a stranger."""
 
 _SLOPE = 3.0
+_OTHER_COLUMNS = 2.0
 _PREDICTABLE = 0.3
 _MOST_ROWS = 100
 
@@ -79,12 +80,13 @@ def kinship(there: ArrayLike, here: ArrayLike, own: ArrayLike) -> float:
     return float(np.clip(mutual / itself, -1, 1) * min(itself / _PREDICTABLE, 1))
 
 
-def standard_errors_needed(wanted: float, kin: float) -> float:
+def standard_errors_needed(wanted: float, kin: float, columns_match: bool | None = None) -> float:
     """Return by how many standard errors the sources must win to be used: as many as wanted of a stranger.
 
-    Three fewer of one that is as good as the target's own rows, three more of one whose labels are turned round.
+    Three fewer of one that is as good as the target's own rows, three more of one whose labels are turned round, and
+    two more of one whose columns do not match the target's.
     """
-    return wanted - _SLOPE * kin
+    return wanted - _SLOPE * kin + (_OTHER_COLUMNS if columns_match is False else 0.0)
 
 
 class SourceRows:

@@ -19,6 +19,7 @@ from gapmin.boosting._rows import Array
 from gapmin.domains import TargetKFold
 from gapmin.selection._blend import Blend, greedy_weights
 from gapmin.selection._candidates import GAPBOOST, POOLING, TARGET_ONLY, Candidate
+from gapmin.selection._columns import columns_match
 from gapmin.selection._data import Data
 from gapmin.selection._fitting import predict_any
 from gapmin.selection._kinship import FEWEST_ROWS, SourceRows, agreement, kinship, standard_errors_needed
@@ -124,6 +125,7 @@ class Search:
         self.trials: list[Trial[Candidate]] = []
         self.witnesses: list[Witnesses] = []
         self.source_rows: SourceRows | None = None
+        self._columns_match: dict[int, bool | None] = {}
         self._learners_on_sources: dict[int, Array] = {}
         # One task at a time: joblib would put together many of the cheap ones, and then as many of the dear.
         self._parallel = Parallel(n_jobs=n_jobs, batch_size=1) if effective_n_jobs(n_jobs) > 1 else None
@@ -166,6 +168,8 @@ class Search:
         Of a source that was tried by itself these witnesses say how close it is; of the others those of all sources.
         """
         self.witnesses = list(witnesses)
+        if self.witnesses:
+            self._columns_match = {number: self._match_columns(number) for number in self.data.sources}
         held = np.concatenate([fold.held for fold in self.folds(0)])
         if not self.witnesses or not held.size:
             return
@@ -179,6 +183,10 @@ class Search:
             for each in self.trials
             if each.candidate.method == POOLING and dict(each.candidate.settings) == {"target_share": None}
         }
+
+    def _match_columns(self, number: int) -> bool | None:
+        data = self.data
+        return columns_match(data.X, data.target, np.flatnonzero(data.domain == number), self.seed)
 
     def _kinship(self, witnesses: Witnesses, held: NDArray[np.intp], mine: NDArray[np.bool_]) -> float:
         """Return the kinship of the source that has these of the held-out rows."""
@@ -196,7 +204,8 @@ class Search:
         found = {}
         for each in self.witnesses:
             kin = 0.0 if self.source_rows is None else self.source_rows.mean_kinship(each.sources)
-            found[each.sources] = Heard(each.gain, kin, standard_errors_needed(n_standard_errors, kin))
+            match = _all_match(self._columns_match[number] for number in each.sources)
+            found[each.sources] = Heard(each.gain, kin, match, standard_errors_needed(n_standard_errors, kin, match))
         return dict(sorted(found.items(), key=lambda item: item[1].needed - item[1].gain))
 
     def trusted_sources(self, n_standard_errors: float) -> list[tuple[int, ...]]:
@@ -273,11 +282,11 @@ class Search:
             self._note(blended, mean, self.folds(repeat))
         return blended
 
-    def mean_of(self, one: Trial[Any], other: Trial[Any]) -> Trial[Any]:
-        """Return the mean of two trials that took part in all repeats, as a trial of its own."""
-        both = Trial(Blend.halves(one.candidate, other.candidate))
+    def mean_of(self, one: Trial[Any], other: Trial[Any], share: float) -> Trial[Any]:
+        """Return the mean of two trials that took part in all repeats, the first with that share, as a trial."""
+        both = Trial(Blend.mean_of(one.candidate, other.candidate, share))
         for repeat, (first, second) in enumerate(zip(one.predicted, other.predicted, strict=True)):
-            self._note(both, (first + second) / 2, self.folds(repeat))
+            self._note(both, share * first + (1 - share) * second, self.folds(repeat))
         return both
 
     def _weights(self, trials: Sequence[Trial[Candidate]], stacked: Array) -> Array:
@@ -339,6 +348,12 @@ class Search:
     def _seed(self, repeat: int, place: int) -> int:
         # The same for every candidate: learners that differ in weights alone then draw the same numbers.
         return int(np.random.SeedSequence([self.seed, repeat, place]).generate_state(1)[0] % 2**31)
+
+
+def _all_match(answers: Iterable[bool | None]) -> bool | None:
+    """Return the worst of what is known of several sources: False before None, and True if it is so of all."""
+    found = set(answers)
+    return False if False in found else None if None in found else True
 
 
 def _best_of_kinds(ranked: Sequence[Trial[Candidate]]) -> list[Trial[Candidate]]:

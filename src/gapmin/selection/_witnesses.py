@@ -41,10 +41,20 @@ class Witnesses(NamedTuple):
 
 
 class Heard(NamedTuple):
-    """What was heard of some sources: the gain, the kinship, and the gain that is needed at that kinship."""
+    """What was heard of some sources.
+
+    Attributes
+    ----------
+    gain, kinship : float
+    columns_match : bool or None
+        Whether their columns are those of the target; None where there is no telling.
+    needed : float
+        The gain that is needed for them to be used.
+    """
 
     gain: float
     kinship: float
+    columns_match: bool | None
     needed: float
 
     @property

@@ -1,0 +1,106 @@
+"""Whether the columns of a source are those of the target, which can be told without a label.
+
+A file whose columns are in another order has the right number of them, and on ten target rows a model of it may do well
+by chance. But columns have their own means, and go together in their own ways. Were those of the source in any order,
+a chance order would be as near to the target's as the one they have.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+from scipy.stats import rankdata
+from sklearn.utils import _safe_indexing
+
+from gapmin.boosting._rows import Array
+
+_MOST_ROWS = 100
+_MOST_COLUMNS = 200
+_N_ORDERS = 499
+_LEVEL = 0.05
+_FEWEST_COLUMNS, _FEWEST_ROWS = 5, 10
+"""Below these no order could be told from the others."""
+
+
+def columns_match(X: Any, target: NDArray[np.intp], source: NDArray[np.intp], seed: int) -> bool | None:
+    """Return whether a source's columns mean what those of the target mean; None where there is no telling.
+
+    True where their means are more like the target's than in 95 of 100 random orders, or their correlations more like
+    them, or more unlike: after a principal component analysis of two tables in one, the correlations in one of them
+    are the opposite of those in the other. False where they are not, although some of the source's own rows, as many
+    as the target has, are so related to others of its rows; where these are not either, the columns have too little
+    that is their own.
+
+    Parameters
+    ----------
+    X : array-like, sparse matrix or data frame of shape (n_rows, n_features)
+        What is no number, or missing, is left out.
+    target, source : ndarray of int
+        Rows.
+    seed : int
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.normal(size=(120, 6)) + np.arange(6)
+    >>> X[20:70] = X[20:70, ::-1]
+    >>> target, turned, kept = np.split(np.arange(120), [20, 70])
+    >>> columns_match(X, target, turned, seed=0), columns_match(X, target, kept, seed=0)
+    (False, True)
+    """
+    random = np.random.default_rng(seed)
+    target = random.permutation(target)[:_MOST_ROWS]
+    source = random.permutation(source)[: 2 * _MOST_ROWS]
+    table = _numbers(_safe_indexing(X, np.concatenate([target, source])), random)
+    if table.shape[1] < _FEWEST_COLUMNS or source.size < _FEWEST_ROWS:
+        return None
+    here, there = table[: target.size], table[target.size :]
+    if _are_related(here, there[:_MOST_ROWS], random):
+        return True
+    few = min(len(here), len(there) // 2)
+    return False if _are_related(there[:few], there[few : few + _MOST_ROWS], random) else None
+
+
+def _numbers(rows: Any, random: np.random.Generator) -> Array:
+    """Return columns of numbers without gaps, at most two hundred of them."""
+    if hasattr(rows, "select_dtypes"):
+        rows = rows.select_dtypes(include=["number", "bool"])
+    columns = np.arange(rows.shape[1])
+    if columns.size > _MOST_COLUMNS:
+        columns = np.sort(random.choice(columns, _MOST_COLUMNS, replace=False))
+    rows = _safe_indexing(rows, columns, axis=1)
+    try:
+        table = np.asarray(rows.toarray() if sp.issparse(rows) else rows, dtype=np.float64)
+    except (TypeError, ValueError):  # an array of other things than numbers
+        return np.empty((rows.shape[0], 0))
+    return table[:, np.isfinite(table).all(axis=0)]
+
+
+def _are_related(one: Array, other: Array, random: np.random.Generator) -> bool:
+    """Whether the columns of two tables are related in the order they have more than in almost any other."""
+    orders = [np.arange(one.shape[1]), *(random.permutation(one.shape[1]) for _ in range(_N_ORDERS))]
+    ranks = rankdata(one.mean(axis=0)), rankdata(other.mean(axis=0))
+    units = _unit(one), _unit(other)
+    means = np.array([ranks[0] @ ranks[1][order] for order in orders])
+    # The inner product of two matrices of correlations, from what is smaller: a table of rows by rows.
+    correlations = np.array([np.sum((units[0] @ units[1][:, order].T) ** 2) for order in orders])
+    far = np.abs(correlations - correlations[1:].mean())
+    return 2 * min(_p_value(means), _p_value(far)) <= _LEVEL
+
+
+def _unit(table: Array) -> Array:
+    """Return the columns less their means, with length one; constant ones are 0."""
+    largest = np.abs(table).max(axis=0)
+    table = table / np.where(largest > 0, largest, 1.0)
+    table = table - table.mean(axis=0)
+    length = np.linalg.norm(table, axis=0)
+    constant = length < 1e-12
+    return np.where(constant, 0.0, table / np.where(constant, 1.0, length))
+
+
+def _p_value(values: Array) -> float:
+    """Return the share of the values that are as large as the first."""
+    return float(np.mean(values >= values[0] - 1e-9 * np.abs(values[0])))

@@ -1,0 +1,113 @@
+"""Whether a source's columns are the target's: what is told without labels, and what follows from it."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+import scipy.sparse as sp
+from sklearn.decomposition import PCA
+from sklearn.linear_model import Ridge
+
+from gapmin import TransferRegressorCV
+from gapmin.selection._columns import columns_match
+
+N_TARGET, N_SOURCE = 20, 150
+TARGET, SOURCE = np.split(np.arange(N_TARGET + N_SOURCE), [N_TARGET])
+
+
+def correlated(seed, n_columns=12):
+    """Rows with means of 0 and variances of 1, whose columns go together in their own ways."""
+    rng = np.random.default_rng(seed)
+    mixing = rng.normal(size=(n_columns, n_columns)) ** 3
+    X = rng.normal(size=(N_TARGET + N_SOURCE, n_columns)) @ mixing
+    return (X - X.mean(axis=0)) / X.std(axis=0)
+
+
+def in_other_order(X, seed):
+    X = X.copy()
+    X[SOURCE] = X[SOURCE][:, np.random.default_rng(seed).permutation(X.shape[1])]
+    return X
+
+
+def answers(make, n=40):
+    return [columns_match(make(seed), TARGET, SOURCE, seed) for seed in range(n)]
+
+
+def test_correlations_tell_the_order_of_columns_with_equal_means_and_variances():
+    assert np.mean([each is True for each in answers(correlated)]) >= 0.9
+    other = answers(lambda seed: in_other_order(correlated(seed), seed))
+    assert np.mean([each is False for each in other]) >= 0.8
+    assert np.mean([each is True for each in other]) <= 0.1
+
+
+def test_means_tell_it_too():
+    def make(seed):
+        return np.random.default_rng(seed).normal(size=(N_TARGET + N_SOURCE, 7)) + np.arange(7)
+
+    assert answers(make) == [True] * 40
+    assert np.mean([each is False for each in answers(lambda seed: in_other_order(make(seed), seed))]) >= 0.9
+    turned = answers(lambda seed: np.vstack([make(seed)[TARGET], make(seed)[SOURCE, ::-1]]))
+    assert np.mean([each is False for each in turned]) >= 0.9
+
+
+def test_after_principal_components_of_both_together_the_correlations_are_opposite_and_the_columns_match():
+    def make(seed):
+        X = correlated(seed)
+        X[TARGET] *= np.linspace(0.2, 3, X.shape[1])
+        return PCA(whiten=True).fit_transform(X)
+
+    assert np.mean([each is True for each in answers(make)]) >= 0.9
+    assert np.mean([each is True for each in answers(lambda seed: in_other_order(make(seed), seed))]) <= 0.1
+
+
+def test_columns_with_nothing_of_their_own_tell_nothing():
+    found = answers(lambda seed: np.random.default_rng(seed).normal(size=(N_TARGET + N_SOURCE, 8)))
+    assert np.mean([each is None for each in found]) >= 0.8
+
+
+@pytest.mark.parametrize(
+    "X", [correlated(0)[:, :4], np.ones((170, 9)), np.full((170, 9), "a"), np.full((170, 9), None)]
+)
+def test_there_is_no_telling_of_few_columns_constants_or_words(X):
+    assert columns_match(X, TARGET, SOURCE, 0) is None
+
+
+def test_there_is_no_telling_of_few_source_rows():
+    assert columns_match(correlated(0), TARGET, SOURCE[:9], 0) is None
+
+
+def test_sparse_rows_frames_gaps_and_units_do_not_matter():
+    X = correlated(3) + np.arange(12)
+    turned = in_other_order(X, 3)
+    for table, said in ((X, True), (turned, False)):
+        gaps = np.column_stack([table, np.where(np.arange(170) % 7, 1.0, np.nan)])
+        frame = pd.DataFrame(table).assign(word="a", when=pd.Timestamp("2020-01-01"))
+        for each in (table, sp.csr_array(table), table.astype(np.float32), gaps, frame, table * 1e25):
+            assert columns_match(each, TARGET, SOURCE, 0) is said
+
+
+def test_many_columns_are_sampled():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(170, 3)) @ rng.normal(size=(3, 5000)) + rng.normal(size=(170, 5000))
+    assert columns_match(X, TARGET, SOURCE, 0) is True
+    assert columns_match(in_other_order(X, 1), TARGET, SOURCE, 0) is False
+
+
+def fitted(X):
+    rng = np.random.default_rng(0)
+    y = X[:, :3].sum(axis=1) + 0.5 * rng.normal(size=len(X))
+    domain = np.repeat([-1, 1], [N_TARGET, N_SOURCE])
+    model = TransferRegressorCV(Ridge(), random_state=0)
+    return model.fit(X, y, sample_domain=domain).transfer_verdict_
+
+
+def test_two_standard_errors_more_are_needed_of_a_source_with_other_columns_and_the_verdict_says_so():
+    X = correlated(0)
+    same, other = fitted(X), fitted(in_other_order(X, 0))
+    assert same.columns_match is True
+    assert same.gain_needed == pytest.approx(1 - 3 * same.kinship)
+    assert other.columns_match is False
+    assert other.gain_needed == pytest.approx(3 - 3 * other.kinship)
+    assert "are they in the same order?" in str(other)
+    assert "order" not in str(same)
