@@ -252,10 +252,10 @@ class TransferClassifierCV(ClassifierMixin, _TransferCV):
     cross-validation on the target's rows. The best of each side are not chosen from but averaged, with weights that
     make the held-out loss low: with few rows to tell them apart, the mean is safer than any one of them. The sources
     are used only if they lower the loss of the same learners by more than one standard error; less will do where source
-    and target predict each other well, and more is asked where they contradict each other (`n_standard_errors`). Of
-    several sources some may be used and others not; in doubt, within two standard errors above what is asked, the model
-    is the mean of one with sources and one without. Of the models with sources, what a learner makes of source rows
-    that were held out counts too, the more the closer the source.
+    and target predict each other well, and more is asked where they contradict each other (`n_standard_errors`) or
+    their columns do not look alike. Of several sources some may be used and others not; in doubt, within two standard
+    errors above what is asked, the model is the mean of one with sources and one without. Of the models with sources,
+    what a learner makes of source rows that were held out counts too, the more the closer the source.
 
     Parameters
     ----------
@@ -274,9 +274,11 @@ class TransferClassifierCV(ClassifierMixin, _TransferCV):
         By how many standard errors over the folds the same learners must do better with the sources than without, for
         the sources to be used, if source and target are strangers (`transfer_verdict_.kinship` is 0). Three fewer for a
         source that is as good as the target's own rows, which is then used unless it loses by more than two; three more
-        for one whose labels are turned round. Several sources are asked together and each by itself, and those that are
-        trusted by themselves together; models may use no others. Methods without pooling leave nobody to ask: the model
-        with sources must then itself win by so many. With `blend=False` it is also how far behind a simpler one may be.
+        for one whose labels are turned round, and two more for one whose columns seem not to be those of the target,
+        by their means and correlations (`transfer_verdict_.columns_match`). Several sources are asked together and each
+        by itself, and those that are trusted by themselves together; models may use no others. Methods without pooling
+        leave nobody to ask: the model with sources must then itself win by so many. With `blend=False` it is also how
+        far behind a simpler one may be.
     blend : bool, default=True
         Average the best eight with sources and the best of each kind of learner, or the best three without. False takes
         one model: with sources the simplest that is within a standard error of the best.
