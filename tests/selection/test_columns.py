@@ -94,20 +94,33 @@ def test_many_columns_are_sampled():
     assert columns_match(in_other_order(X, 1), TARGET, SOURCE, 0) is False
 
 
-def fitted(X):
+def fitted(X, n_standard_errors=1.0):
     rng = np.random.default_rng(0)
     y = X[:, :3].sum(axis=1) + 0.5 * rng.normal(size=len(X))
     domain = np.repeat([-1, 1], [N_TARGET, N_SOURCE])
-    model = TransferRegressorCV(Ridge(), random_state=0)
+    model = TransferRegressorCV(Ridge(), n_standard_errors=n_standard_errors, random_state=0)
     return model.fit(X, y, sample_domain=domain).transfer_verdict_
 
 
-def test_two_standard_errors_more_are_needed_of_a_source_with_other_columns_and_the_verdict_says_so():
+def test_more_is_asked_of_a_source_with_other_columns_and_less_of_one_with_the_same_and_the_verdict_says_so():
     X = correlated(0)
     same, other = fitted(X), fitted(in_other_order(X, 0))
     assert same.columns_match is True
-    assert same.gain_needed == pytest.approx(1 - 3 * same.kinship)
+    assert same.gain_needed == pytest.approx(max(-0.5 - 3 * same.kinship, -2))
     assert other.columns_match is False
     assert other.gain_needed == pytest.approx(3 - 3 * other.kinship)
     assert "are they in the same order?" in str(other)
     assert "order" not in str(same)
+
+
+def test_columns_that_match_lower_what_is_needed_but_not_the_doubt():
+    X = correlated(0)
+    plain = fitted(X)
+    at_the_edge_of_doubt = plain.gain + 3 * plain.kinship - 2
+    lowered = min(1.5, 3 - 3 * plain.kinship)
+    assert plain.columns_match
+    assert lowered > 0.05
+    assert not fitted(X, at_the_edge_of_doubt - 0.01).hedged
+    assert fitted(X, at_the_edge_of_doubt + 0.01).hedged
+    assert fitted(X, at_the_edge_of_doubt + 2 + lowered - 0.01).hedged
+    assert not fitted(X, at_the_edge_of_doubt + 2 + lowered + 0.01).transfers

@@ -72,8 +72,10 @@ def test_the_standard_errors_that_are_needed():
     assert standard_errors_needed(1.0, 0.0) == 1
     assert standard_errors_needed(1.0, 1.0) == -2
     assert standard_errors_needed(1.0, -1.0) == 4
-    assert standard_errors_needed(2.5, 0.5) == standard_errors_needed(2.5, 0.5, True) == 1
+    assert standard_errors_needed(2.5, 0.5) == 1
     assert standard_errors_needed(2.5, 0.5, False) == 3
+    assert standard_errors_needed(2.5, 0.25, True) == 0.25
+    assert standard_errors_needed(1.0, 0.9, True) == -2
 
 
 def searched(y, X, domain, classes):

@@ -49,7 +49,7 @@ def test_bad_powers_are_refused(power):
         TemperedClassifier(LogisticRegression(), power=power).fit(X, Y)
 
 
-def test_forests_are_made_surer_and_boosted_trees_less_sure_with_their_last_settings_inside():
+def test_forests_of_few_rows_are_made_surer_and_boosted_trees_less_sure_with_their_last_settings_inside():
     domain = np.repeat([-1, 1], [20, 70])
     found = {}
     for learner in default_learners(False, X, 3):
@@ -62,3 +62,4 @@ def test_forests_are_made_surer_and_boosted_trees_less_sure_with_their_last_sett
             )
     assert found == {ExtraTreesClassifier: (2.0, 20, 200), GradientBoostingClassifier: (0.5, 30, 150)}
     assert not any(learner.is_tempered for learner in default_learners(True, X, 1))
+    assert not any(learner.is_tempered for learner in default_learners(False, np.tile(X, (5, 1)), 3))

@@ -320,7 +320,7 @@ def test_a_regression_tree_of_the_users_is_boosted():
 def test_a_forest_of_very_many_rows_is_held_small(monkeypatch):
     from gapmin.selection import _candidates
 
-    candidate = _candidates.Kit(False, [1]).pooling(_candidates.forest(False))[0]
+    candidate = _candidates.Kit(False, [1]).pooling(_candidates.forest(False, np.empty((500, 1))))[0]
     monkeypatch.setattr(_candidates, "_MANY_ROWS", 50)
     monkeypatch.setattr(_candidates, "_FOREST_OF_MANY", {"bootstrap": True, "max_samples": 50, "max_leaf_nodes": 8})
     X, y, domain = problem(20, 80)

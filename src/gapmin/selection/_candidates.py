@@ -45,7 +45,7 @@ _FOREST_OF_MANY = {"bootstrap": True, "max_samples": _MANY_ROWS, "max_leaf_nodes
 """Trees grown on more rows than that would take hours, and gigabytes: each then draws so many of them."""
 
 _SURER, _LESS_SURE = 2.0, 0.5
-"""Powers of the probabilities of a forest and of boosted trees."""
+"""Powers of the probabilities of a forest and of boosted trees of few rows."""
 
 _FEW_ROWS = 400
 _ROWS_OF_A_STAGE, _ROWS_OF_A_LAST_STAGE = 1_000, 20_000
@@ -212,18 +212,20 @@ def _scalings(learners: Sequence[Learner], X: Any) -> list[Learner]:
     return list(learners) if alike else [*learners, *scaled]
 
 
-def forest(regression: bool) -> Learner:
+def forest(regression: bool, X: Any) -> Learner:
     """Return a forest of extremely randomised trees: few in the search, more in the end."""
     final = {"n_estimators": _MANY_TREES}
     if regression:
         return Learner("forest", ExtraTreesRegressor(_FEW_TREES, min_samples_leaf=2), final, _forest_of_rows)
     # A third of the features at a split: the root of their number drowns the few that tell among many that do not.
     trees = ExtraTreesClassifier(_FEW_TREES, max_features=0.3)
-    return _tempered(Learner("forest", trees, final, _forest_of_rows), _SURER)
+    return _tempered(Learner("forest", trees, final, _forest_of_rows), _SURER, X)
 
 
-def _tempered(learner: Learner, power: float) -> Learner:
-    """Return a learner with its probabilities raised to a power."""
+def _tempered(learner: Learner, power: float, X: Any) -> Learner:
+    """Return a learner with its probabilities raised to a power, if rows are few; with many it knows how sure to be."""
+    if X.shape[0] >= _FEW_ROWS:
+        return learner
     return replace(learner, estimator=TemperedClassifier(learner.estimator, power=power), is_tempered=True)
 
 
@@ -251,7 +253,7 @@ def gradient_boosting(regression: bool, X: Any) -> Learner:
     # was when its weight was found.
     final = {"n_estimators": 150, "learning_rate": 0.05 * step}
     learner = Learner("boosting", booster, final, _boosting_of_rows)
-    return learner if regression else _tempered(learner, _LESS_SURE)
+    return learner if regression else _tempered(learner, _LESS_SURE, X)
 
 
 def _boosting_of_rows(n_rows: int, last: bool) -> dict[str, Any]:
@@ -260,7 +262,7 @@ def _boosting_of_rows(n_rows: int, last: bool) -> dict[str, Any]:
 
 def default_learners(regression: bool, X: Any, n_classes: int) -> list[Learner]:
     """Return what is tried where the user names no learner."""
-    linear, trees = linear_learners(regression, X), [forest(regression)]
+    linear, trees = linear_learners(regression, X), [forest(regression, X)]
     if sp.issparse(X):
         return [*linear, *trees]  # a kernel would need the rows dense, and boosted trees of sparse rows are slow
     if n_classes <= _MOST_BOOSTED_CLASSES:  # a stage has a tree for each class

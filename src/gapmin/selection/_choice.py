@@ -11,13 +11,15 @@ import numpy as np
 from gapmin._statistics import TTest, corrected_t_test
 from gapmin.selection._blend import Blend
 from gapmin.selection._candidates import METHODS, TARGET_ONLY
+from gapmin.selection._kinship import standard_errors_needed
 from gapmin.selection._search import Search, Trial
-from gapmin.selection._witnesses import in_standard_errors
+from gapmin.selection._witnesses import Heard, in_standard_errors
 
 _SURE = 2.0
-"""Standard errors above what is needed at which a model without sources has no part in the mean."""
+"""Standard errors above what would be needed, were it not for columns that match, from which on there is no doubt."""
 
-_SHARE_IN_DOUBT = 0.6
+_SHARE_IN_DOUBT = 0.5
+_SHARE_IF_COLUMNS_MATCH = 0.6
 """Of the model with sources, below that."""
 
 
@@ -155,8 +157,9 @@ def is_used(search: Search, best: Trial[Any], alone: Trial[Any], n_standard_erro
 def choose_blend(search: Search, trials: Sequence[Trial[Any]], n_standard_errors: float) -> Choice:
     """Choose between two blends: of those with sources that are trusted, if any, and else of those without.
 
-    In doubt, where the gain is less than two standard errors above what is needed, it is the mean of both: a source
-    that is wrongly trusted then does little harm, and one that is rightly trusted most of its good.
+    In doubt it is the mean of both: a source that is wrongly trusted then does little harm, and one that is rightly
+    trusted most of its good. There is doubt where the gain is less than two standard errors above what is needed;
+    columns that match lower what is needed, but not the doubt.
     """
     alone = search.blend([each for each in trials if each.is_target_only])
     others = [each for each in trials if not each.is_target_only]
@@ -166,14 +169,18 @@ def choose_blend(search: Search, trials: Sequence[Trial[Any]], n_standard_errors
     best = search.blend(trusted or others)
     if not (trusted and is_used(search, best, alone, n_standard_errors)):
         return Choice(alone, alone, best)
-    sure = _is_sure(search, n_standard_errors)
-    return Choice(best if sure else search.mean_of(best, alone, _SHARE_IN_DOUBT), alone, best)
+    heard = next(iter(search.testimony(n_standard_errors).values()), None)
+    if heard is None or heard.gain > _sure_gain(heard, n_standard_errors):
+        return Choice(best, alone, best)
+    share = _SHARE_IF_COLUMNS_MATCH if heard.columns_match else _SHARE_IN_DOUBT
+    return Choice(search.mean_of(best, alone, share), alone, best)
 
 
-def _is_sure(search: Search, n_standard_errors: float) -> bool:
-    """Whether what was heard of the sources is more than is needed by enough; of nobody, there is nothing to doubt."""
-    best_heard = next(iter(search.testimony(n_standard_errors).values()), None)
-    return best_heard is None or best_heard.gain - best_heard.needed > _SURE
+def _sure_gain(heard: Heard, n_standard_errors: float) -> float:
+    """Return the gain above which the sources are not in doubt."""
+    return _SURE + standard_errors_needed(
+        n_standard_errors, heard.kinship, None if heard.columns_match else heard.columns_match
+    )
 
 
 def choose_one(search: Search, trials: Sequence[Trial[Any]], n_standard_errors: float) -> Choice:

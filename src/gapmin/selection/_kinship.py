@@ -19,7 +19,7 @@ FEWEST_ROWS = 10
 """Held-out rows of a source below which nothing is known of its kinship: it counts as a stranger."""
 
 _SLOPE = 3.0
-_OTHER_COLUMNS = 2.0
+_SAME_COLUMNS, _OTHER_COLUMNS = 1.5, 2.0
 _PREDICTABLE = 0.3
 _MOST_ROWS = 100
 
@@ -83,10 +83,12 @@ def kinship(there: ArrayLike, here: ArrayLike, own: ArrayLike) -> float:
 def standard_errors_needed(wanted: float, kin: float, columns_match: bool | None = None) -> float:
     """Return by how many standard errors the sources must win to be used: as many as wanted of a stranger.
 
-    Three fewer of one that is as good as the target's own rows, three more of one whose labels are turned round, and
-    two more of one whose columns do not match the target's.
+    Three fewer of one that is as good as the target's own rows, three more of one whose labels are turned round. Two
+    more of one whose columns do not match the target's; one and a half fewer where they do, but in all not more than
+    three fewer.
     """
-    return wanted - _SLOPE * kin + (_OTHER_COLUMNS if columns_match is False else 0.0)
+    columns = 0.0 if columns_match is None else -_SAME_COLUMNS if columns_match else _OTHER_COLUMNS
+    return wanted + max(columns - _SLOPE * kin, -_SLOPE)
 
 
 class SourceRows:

@@ -274,11 +274,11 @@ class TransferClassifierCV(ClassifierMixin, _TransferCV):
         By how many standard errors over the folds the same learners must do better with the sources than without, for
         the sources to be used, if source and target are strangers (`transfer_verdict_.kinship` is 0). Three fewer for a
         source that is as good as the target's own rows, which is then used unless it loses by more than two; three more
-        for one whose labels are turned round, and two more for one whose columns seem not to be those of the target,
-        by their means and correlations (`transfer_verdict_.columns_match`). Several sources are asked together and each
-        by itself, and those that are trusted by themselves together; models may use no others. Methods without pooling
-        leave nobody to ask: the model with sources must then itself win by so many. With `blend=False` it is also how
-        far behind a simpler one may be.
+        for one whose labels are turned round. Two more for one whose columns do not look like the target's, by their
+        means and correlations (`transfer_verdict_.columns_match`); where they do, one and a half fewer, but in all no
+        more than three. Several sources are asked together and each by itself, and those that are trusted by themselves
+        together; models may use no others. Methods without pooling leave nobody to ask: the model with sources must
+        then itself win by so many. With `blend=False` it is also how far behind a simpler one may be.
     blend : bool, default=True
         Average the best eight with sources and the best of each kind of learner, or the best three without. False takes
         one model: with sources the simplest that is within a standard error of the best.
