@@ -87,6 +87,46 @@ def test_sparse_rows_frames_gaps_and_units_do_not_matter():
             assert columns_match(each, TARGET, SOURCE, 0) is said
 
 
+def test_one_column_without_numbers_does_not_hide_the_others():
+    X = correlated(3) + np.arange(12)
+    frame = pd.DataFrame(X)
+    odd = {
+        "missing": pd.array([None, *range(169)], dtype="Int64"),
+        "maybe": pd.array([None, *[True] * 169], dtype="boolean"),
+        "span": pd.to_timedelta(np.arange(170), unit="D"),
+        "word": ["a"] * 170,
+    }
+    for name, column in odd.items():
+        assert columns_match(frame.assign(**{name: column}), TARGET, SOURCE, 0) is True
+        assert columns_match(np.asarray(frame.assign(word="a"), dtype=object), TARGET, SOURCE, 0) is True
+
+
+@pytest.mark.parametrize("levels", [0, 3])
+def test_honest_sources_are_seldom_said_to_have_other_columns(levels):
+    """Also where their columns have little that is their own: a few related ones, from the levels of a category."""
+
+    def make(seed):
+        rng = np.random.default_rng(seed)
+        X = rng.normal(size=(N_TARGET + N_SOURCE, 8))
+        return np.hstack([X, np.eye(levels)[rng.integers(levels, size=len(X))]]) if levels else X
+
+    assert np.mean([each is False for each in answers(make, 100)]) <= 0.03
+
+
+def test_of_several_sources_the_one_with_other_columns_is_named_and_left_out():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(625, 8)) + np.arange(8)
+    y = X[:, 0] + X[:, 1] - X[:, 4] + 0.3 * rng.normal(size=625)
+    domain = np.repeat([-1, 1, 2], [25, 300, 300])
+    X[domain == 2] = X[domain == 2][:, [3, 6, 5, 0, 1, 7, 2, 4]]
+    model = TransferRegressorCV(random_state=0).fit(X, y, sample_domain=domain)
+    assert model.transfer_verdict_.other_columns == (2,)
+    assert "columns of source 2" in str(model.transfer_verdict_)
+    assert model.transfer_verdict_.columns_match is True
+    assert model.domain_weight_[1] > 0.3
+    assert model.domain_weight_[2] == 0
+
+
 def test_many_columns_are_sampled():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(170, 3)) @ rng.normal(size=(3, 5000)) + rng.normal(size=(170, 5000))
@@ -109,8 +149,10 @@ def test_more_is_asked_of_a_source_with_other_columns_and_less_of_one_with_the_s
     assert same.gain_needed == pytest.approx(max(-0.5 - 3 * same.kinship, -2))
     assert other.columns_match is False
     assert other.gain_needed == pytest.approx(3 - 3 * other.kinship)
-    assert "are they in the same order?" in str(other)
-    assert "order" not in str(same)
+    assert other.other_columns == (1,)
+    assert str(other).endswith("The columns of source 1 do not look like the target's: do they mean the same in both?")
+    assert same.other_columns == ()
+    assert "columns" not in str(same)
 
 
 def test_columns_that_match_lower_what_is_needed_but_not_the_doubt():

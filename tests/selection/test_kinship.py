@@ -12,7 +12,7 @@ from gapmin.selection._candidates import Kit, Learner
 from gapmin.selection._choice import TransferVerdict
 from gapmin.selection._data import Data
 from gapmin.selection._kinship import SourceRows, agreement, kinship, standard_errors_needed
-from gapmin.selection._plan import run
+from gapmin.selection._plan import look
 from gapmin.selection._search import Search
 
 
@@ -81,7 +81,7 @@ def test_the_standard_errors_that_are_needed():
 def searched(y, X, domain, classes):
     search = Search(Data(X, y, domain, classes), 5, 1, None, 0)
     kit = Kit(classes is None, search.data.sources)
-    run(search, kit, [Learner("own", WeightedLogisticRegression())], ["pooling"])
+    look(search, kit, [Learner("own", WeightedLogisticRegression())], ["pooling"])
     return search
 
 
@@ -170,7 +170,7 @@ def test_the_verdict_has_the_kinship_of_one_domain_and_of_the_opposite():
             False,
             -0.1,
             (0.3, 0.9),
-            "do better with them by 0.3 standard errors and must do better by 0.9, at a kinship of",
+            "do better with them by 0.3 standard errors (at least +0.9 was asked at a kinship of 0.90 of 1)",
         ),
         (False, -0.1, (np.nan, np.nan), "that is too little to trust them."),
         (False, 0.1, (-3.0, 1.0), "left out: even with the best use of them"),
@@ -179,7 +179,7 @@ def test_the_verdict_has_the_kinship_of_one_domain_and_of_the_opposite():
             True,
             0.02,
             (-0.5, -1.7),
-            "do worse with them by 0.5 standard errors and may do worse by 1.7, at a kinship of 0.9",
+            "do worse with them by 0.5 standard errors (at least -1.7 was asked at a kinship of 0.90 of 1)",
         ),
         (True, 0.02, (np.inf, -1.7), "do better with them by 99.0 standard errors"),
         (True, -0.1, (2.0, 0.4), "The sources may help (pooling)"),

@@ -10,7 +10,7 @@ from gapmin import TransferClassifierCV, TransferRegressorCV
 from gapmin.selection._candidates import POOLING, TARGET_ONLY, Candidate, Kit, Learner
 from gapmin.selection._choice import choose_blend, is_used
 from gapmin.selection._data import Data
-from gapmin.selection._plan import run
+from gapmin.selection._plan import go_further, look
 from gapmin.selection._search import Search, Trial
 from gapmin.selection._witnesses import Heard, Witnesses, best_of_each_kind, in_standard_errors
 
@@ -56,9 +56,14 @@ def search(turned=(), n_sources=1, n_repeats=2):
     return Search(Data(X, np.where(np.isin(domain, turned), -score, score), domain, None), 5, n_repeats, None, 0)
 
 
+def run(made, kit):
+    go_further(made, kit, RIDGES, ["pooling"], look(made, kit, RIDGES, ["pooling"]))
+    return made.go_on()
+
+
 def test_witnesses_take_part_to_the_end_and_differ_in_the_sources_alone():
     made = search(n_sources=2)
-    run(made, Kit(True, [1, 2]), RIDGES, ["pooling"])
+    run(made, Kit(True, [1, 2]))
     assert [each.sources for each in made.witnesses] == [(1, 2), (1,), (2,)]
     for each in made.witnesses:
         ((alone, joined),) = each.pairs
@@ -71,7 +76,7 @@ def test_witnesses_take_part_to_the_end_and_differ_in_the_sources_alone():
 
 def test_a_good_source_beside_a_turned_one_is_heard_by_itself():
     made = search(turned=[2], n_sources=2)
-    run(made, Kit(True, [1, 2]), RIDGES, ["pooling"])
+    run(made, Kit(True, [1, 2]))
     all_of_them, first, second = (each.gain for each in made.witnesses)
     assert first > max(all_of_them, second)
     assert made.trusted_sources(1.0) == [(1,)]
@@ -83,7 +88,7 @@ def test_a_good_source_beside_a_turned_one_is_heard_by_itself():
 @pytest.mark.parametrize("turned", [False, True])
 def test_what_is_heard_decides(turned):
     made = search(turned=[1] if turned else [])
-    finalists = run(made, Kit(True, [1]), RIDGES, ["pooling"])
+    finalists = run(made, Kit(True, [1]))
     chosen, alone, best = choose_blend(made, finalists, 1.0)
     assert made.testimony(1.0)[(1,)].suffices == (not turned)
     assert chosen is (alone if turned else best)
@@ -100,18 +105,43 @@ def test_a_source_that_is_not_trusted_gets_no_weight_beside_those_that_are(metho
         assert model.domain_weight_[1] + model.domain_weight_[3] > 0.1
 
 
-def test_sources_that_are_trusted_by_themselves_are_tried_together():
+def test_of_several_sources_those_that_are_trusted_by_themselves_are_kept():
     made = search(turned=[2], n_sources=3)
-    run(made, Kit(True, [1, 2, 3]), RIDGES, ["pooling"])
+    look(made, Kit(True, [1, 2, 3]), RIDGES, ["pooling"])
     assert (1, 2, 3) not in made.trusted_sources(1.0)
-    assert made.witnesses[-1].sources == (1, 3)
-    assert (1, 3) in made.trusted_sources(1.0)
-    assert made.witnesses[-1].pairs[0][0].n_repeats == 2
+    assert made.worth_keeping(1.0) == (1, 3)
+    assert made.worth_keeping(1e9) == (1, 2, 3)  # nobody is trusted: nothing to choose from
+
+
+def test_what_comes_off_best_together_is_kept_together():
+    made = search(n_sources=2)
+    look(made, Kit(True, [1, 2]), RIDGES, ["pooling"])
+    heard = {
+        sources: Heard(gain, 0.5, None, needed)
+        for sources, gain, needed in (((1, 2), 3.0, 1.0), ((1,), 1.5, 1.0), ((2,), 0.5, 1.0))
+    }
+    made.testimony = lambda _: dict(sorted(heard.items(), key=lambda item: item[1].needed - item[1].gain))
+    assert made.worth_keeping(1.0) == (1, 2)
+    assert made.deciding(1.0) == heard[(1, 2)]
+    heard[(1,)] = heard[(1,)]._replace(gain=4.0)  # 2 is trusted on 1's back
+    assert made.worth_keeping(1.0) == (1,)
+    heard[(2,)] = heard[(2,)]._replace(gain=1.1)
+    assert made.worth_keeping(1.0) == (1, 2)
+
+
+def test_a_source_that_is_not_trusted_changes_nothing():
+    data = search(turned=[2], n_sources=3).data
+    kept = data.domain != 2
+    model = TransferRegressorCV(random_state=0).fit(data.X, data.y, sample_domain=data.domain)
+    without = TransferRegressorCV(random_state=0).fit(data.X[kept], data.y[kept], sample_domain=data.domain[kept])
+    np.testing.assert_array_equal(model.predict(data.X), without.predict(data.X))
+    np.testing.assert_array_equal(model.sample_weight_[kept], without.sample_weight_)
+    assert not model.sample_weight_[~kept].any()
 
 
 def test_a_model_that_is_clearly_worse_is_not_used_whatever_was_heard():
     made = search()
-    run(made, Kit(True, [1]), RIDGES, ["pooling"])
+    run(made, Kit(True, [1]))
     alone = trial(RIDGES[0], [1.0, 1.1, 0.9, 1.0, 1.05])
     assert not is_used(made, trial(RIDGES[0], [3.0, 3.2, 2.9, 3.1, 3.0], target_share=0.5), alone, 1.0)
     assert is_used(made, trial(RIDGES[0], [1.1, 1.0, 1.0, 0.9, 1.2], target_share=0.5), alone, 1.0)

@@ -32,7 +32,8 @@ class TransferVerdict:
     transfers : bool
         Whether the model that was chosen uses any source.
     method : str
-        "target only", "pooling", "gap weighting" or "gapBoost"; of a blend the one that has most of the weight.
+        "target only", "pooling", "gap weighting" or "gapBoost"; of a blend with sources the one of those
+        that has most of the weight.
     chosen : str
         The model in one line.
     error, target_only_error : float
@@ -55,13 +56,15 @@ class TransferVerdict:
         for labels turned round. Of several sources the mean of those that `gain` is of. NaN where it was not measured.
     gain, gain_needed : float
         What decides: by how many standard errors over the folds the same learners do better with the sources than
-        without, and by how many they must, which is the less the closer the sources are. Of several sources, all
-        together or one by itself, those that come off best. NaN where the methods asked for do not tell.
+        without, and by how many they must, which is the less the closer the sources are. Of several sources those that
+        are used, or else those that come off best. NaN where the methods asked for do not tell.
     hedged : bool
         Whether, in doubt, the model is the mean of one with sources and one without.
     columns_match : bool or None
         Whether the columns of these sources look like the target's, by their means and correlations: False may mean
         that they are in another order, None that there is no telling.
+    other_columns : tuple of int
+        All sources whose columns do not look like the target's.
     """
 
     transfers: bool
@@ -82,8 +85,20 @@ class TransferVerdict:
     gain_needed: float = np.nan
     hedged: bool = False
     columns_match: bool | None = None
+    other_columns: tuple[int, ...] = ()
 
     def __str__(self) -> str:
+        return f"{self._said}{self._columns}"
+
+    @property
+    def _columns(self) -> str:
+        if not self.other_columns:
+            return ""
+        numbers = " and ".join(map(str, self.other_columns))
+        return f" The columns of source {numbers} do not look like the target's: do they mean the same in both?"
+
+    @property
+    def _said(self) -> str:
         rows = f"{self.n_target} target rows"
         if self.n_source == 0:
             return f"There is no source: a model of the {rows} alone."
@@ -113,14 +128,9 @@ class TransferVerdict:
         gain = (
             f"do {'better' if self.gain >= 0 else 'worse'} with them by {min(abs(self.gain), 99):.1f} standard errors"
         )
-        asked = f"{'must do better' if self.gain_needed >= 0 else 'may do worse'} by {abs(self.gain_needed):.1f}"
-        columns = (
-            ", as their columns do not look like the target's (are they in the same order?)"
-            if self.columns_match is False
-            else ""
-        )
+        asked = f"at least {self.gain_needed:+.1f} was asked at a kinship of {self.kinship:.2f} of 1"
         doubt = "; in doubt, the model is the mean of one with and one without them" if self.hedged else ""
-        return f"the same learners {gain} and {asked}, at a kinship of {self.kinship:.2f} of 1{columns}{doubt}"
+        return f"the same learners {gain} ({asked}){doubt}"
 
     def to_dict(self) -> dict[str, Any]:
         """Return the attributes as plain values."""
@@ -169,7 +179,7 @@ def choose_blend(search: Search, trials: Sequence[Trial[Any]], n_standard_errors
     best = search.blend(trusted or others)
     if not (trusted and is_used(search, best, alone, n_standard_errors)):
         return Choice(alone, alone, best)
-    heard = next(iter(search.testimony(n_standard_errors).values()), None)
+    heard = search.deciding(n_standard_errors)
     if heard is None or heard.gain > _sure_gain(heard, n_standard_errors):
         return Choice(best, alone, best)
     share = _SHARE_IF_COLUMNS_MATCH if heard.columns_match else _SHARE_IN_DOUBT
@@ -215,12 +225,19 @@ def evidence(search: Search, one: Trial[Any], other: Trial[Any]) -> TTest:
     return corrected_t_test(one.less(other), n_train=n_target - n_test, n_test=n_test)
 
 
-def verdict(search: Search, choice: Choice, n_standard_errors: float, n_target: int, n_source: int) -> TransferVerdict:
+def verdict(
+    search: Search,
+    choice: Choice,
+    n_standard_errors: float,
+    n_target: int,
+    n_source: int,
+    other_columns: Sequence[int] = (),
+) -> TransferVerdict:
     """Say what was chosen, and what speaks for it or, where the sources are left out, against them."""
     chosen, alone, best = choice
     test = None if best is None else evidence(search, best if chosen is alone else chosen, alone)
     low, high = (np.nan, np.nan) if test is None else test.interval(0.95)
-    heard = next(iter(search.testimony(n_standard_errors).values()), None)
+    heard = search.deciding(n_standard_errors)
     return TransferVerdict(
         transfers=chosen is not alone,
         method=chosen.candidate.method,
@@ -240,4 +257,5 @@ def verdict(search: Search, choice: Choice, n_standard_errors: float, n_target: 
         gain_needed=np.nan if heard is None else heard.needed,
         hedged=isinstance(chosen.candidate, Blend) and _has_both(chosen.candidate),
         columns_match=None if heard is None else heard.columns_match,
+        other_columns=tuple(other_columns),
     )

@@ -1,4 +1,4 @@
-"""Whether the columns of a source are those of the target, which can be told without a label.
+"""Whether the columns of a source look like those of the target, which can be told without a label.
 
 A file whose columns are in another order has the right number of them, and on ten target rows a model of it may do well
 by chance. But columns have their own means, and go together in their own ways. Were those of the source in any order,
@@ -19,20 +19,24 @@ from gapmin.boosting._rows import Array
 
 _MOST_ROWS = 100
 _MOST_COLUMNS = 200
-_N_ORDERS = 499
+_N_ORDERS, _N_OF_THE_SOURCE = 499, 99
+_N_SPLITS = 10
 _LEVEL = 0.05
 _FEWEST_COLUMNS, _FEWEST_ROWS = 5, 10
 """Below these no order could be told from the others."""
 
 
 def columns_match(X: Any, target: NDArray[np.intp], source: NDArray[np.intp], seed: int) -> bool | None:
-    """Return whether a source's columns mean what those of the target mean; None where there is no telling.
+    """Return whether a source's columns look like those of the target in that order; None if there is no telling.
 
     True where their means are more like the target's than in 95 of 100 random orders, or their correlations more like
     them, or more unlike: after a principal component analysis of two tables in one, the correlations in one of them
-    are the opposite of those in the other. False where they are not, although some of the source's own rows, as many
-    as the target has, are so related to others of its rows; where these are not either, the columns have too little
-    that is their own.
+    are the opposite of those in the other. That is much like the order of the target, not equal to it: two columns of
+    many that are exchanged are not found. False where neither is so, although each of ten draws of as many of the
+    source's own rows as the target has is so related to others of its rows. Where one of them is not either, the
+    columns have too little that is their own, and it is None.
+
+    Means tell nothing of tables that were standardised in one; there it is the correlations alone.
 
     Parameters
     ----------
@@ -61,27 +65,39 @@ def columns_match(X: Any, target: NDArray[np.intp], source: NDArray[np.intp], se
     if _are_related(here, there[:_MOST_ROWS], random):
         return True
     few = min(len(here), len(there) // 2)
-    return False if _are_related(there[:few], there[few : few + _MOST_ROWS], random) else None
+    for _ in range(_N_SPLITS):
+        drawn = random.permutation(there)
+        if not _are_related(drawn[:few], drawn[few : few + _MOST_ROWS], random, _N_OF_THE_SOURCE):
+            return None
+    return False
 
 
 def _numbers(rows: Any, random: np.random.Generator) -> Array:
     """Return columns of numbers without gaps, at most two hundred of them."""
-    if hasattr(rows, "select_dtypes"):
-        rows = rows.select_dtypes(include=["number", "bool"])
     columns = np.arange(rows.shape[1])
     if columns.size > _MOST_COLUMNS:
         columns = np.sort(random.choice(columns, _MOST_COLUMNS, replace=False))
     rows = _safe_indexing(rows, columns, axis=1)
+    if sp.issparse(rows):
+        rows = rows.toarray()
     try:
-        table = np.asarray(rows.toarray() if sp.issparse(rows) else rows, dtype=np.float64)
-    except (TypeError, ValueError):  # an array of other things than numbers
-        return np.empty((rows.shape[0], 0))
+        table = np.asarray(rows, dtype=np.float64)
+    except (TypeError, ValueError):  # not all of them are numbers
+        table = np.column_stack([_as_numbers(_safe_indexing(rows, k, axis=1)) for k in range(columns.size)])
     return table[:, np.isfinite(table).all(axis=0)]
 
 
-def _are_related(one: Array, other: Array, random: np.random.Generator) -> bool:
+def _as_numbers(column: Any) -> Array:
+    """Return a column as numbers, or as missing where it has none."""
+    try:
+        return np.asarray(column, dtype=np.float64)
+    except (TypeError, ValueError):
+        return np.full(len(column), np.nan)
+
+
+def _are_related(one: Array, other: Array, random: np.random.Generator, n_orders: int = _N_ORDERS) -> bool:
     """Whether the columns of two tables are related in the order they have more than in almost any other."""
-    orders = [np.arange(one.shape[1]), *(random.permutation(one.shape[1]) for _ in range(_N_ORDERS))]
+    orders = [np.arange(one.shape[1]), *(random.permutation(one.shape[1]) for _ in range(n_orders))]
     ranks = rankdata(one.mean(axis=0)), rankdata(other.mean(axis=0))
     units = _unit(one), _unit(other)
     means = np.array([ranks[0] @ ranks[1][order] for order in orders])

@@ -15,17 +15,10 @@ from gapmin.selection._witnesses import HALF, Witnesses, best_of_each_kind
 _WIDEST_FOR_GAPS = 1000
 
 
-def run(
-    search: Search,
-    kit: Kit,
-    learners: Sequence[Learner],
-    methods: Iterable[str],
-    n_standard_errors: float = 1.0,
-) -> list[Trial[Candidate]]:
-    """Try the cheap candidates, then others around the best of them; return who took part to the end.
+def look(search: Search, kit: Kit, learners: Sequence[Learner], methods: Iterable[str]) -> list[Trial[Candidate]]:
+    """Try what is cheap, and let what it says of the sources be heard.
 
-    Target only takes part whatever the methods; without sources nothing else does. Where not all of several sources are
-    to be trusted together, those that are by themselves are tried together too.
+    Target only takes part whatever the methods; without sources nothing else does.
     """
     wanted = set(methods) if kit.sources else set()
     first = [kit.target_only(learner) for learner in learners]
@@ -33,17 +26,20 @@ def run(
         first += [each for learner in learners for each in kit.pooling(learner)]
     trials = search.start(first)
     search.hear(_witnesses(search, kit, trials))
-    trusted = search.trusted_sources(n_standard_errors)
-    together = tuple(number for number in kit.sources if (number,) in trusted)
-    some = kit.sources not in trusted and len(together) > 1
-    if some:
-        search.hear([*search.witnesses, _witnesses_of(search, kit, search.witnesses[0], together)])
+    return trials
+
+
+def go_further(
+    search: Search, kit: Kit, learners: Sequence[Learner], methods: Iterable[str], trials: Sequence[Trial[Candidate]]
+) -> None:
+    """Try others around the best of what was tried first."""
+    wanted = set(methods) if kit.sources else set()
     pooled = [trial for trial in trials if not trial.is_target_only]
     if pooled:
         best = min(pooled, key=search.merit)
-        more = [*kit.single_sources(best.candidate), *([kit.of_sources(best.candidate, together)] if some else [])]
         tried = [trial.candidate for trial in search.trials]
-        more = [each for each in more if POOLING in wanted and not each.is_among(tried)]
+        singles = kit.single_sources(best.candidate) if POOLING in wanted else []
+        more = [each for each in singles if not each.is_among(tried)]
         if GAP_WEIGHTING in wanted and _has_numbers(search.data.X):
             more += kit.gap_weighting(best.candidate)
         search.start(more)
@@ -51,7 +47,6 @@ def run(
             search.trials = [trial for trial in search.trials if trial.candidate.method != POOLING]
     if GAPBOOST in wanted:
         _boost(search, kit, boosting_learners(kit.regression, learners), trials)
-    return search.go_on()
 
 
 def _boost(search: Search, kit: Kit, learners: Sequence[Learner], trials: Sequence[Trial[Candidate]]) -> None:

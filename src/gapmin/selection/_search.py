@@ -208,9 +208,33 @@ class Search:
             found[each.sources] = Heard(each.gain, kin, match, standard_errors_needed(n_standard_errors, kin, match))
         return dict(sorted(found.items(), key=lambda item: item[1].needed - item[1].gain))
 
+    def deciding(self, n_standard_errors: float) -> Heard | None:
+        """Return what was heard of all sources where they are trusted together, else of those that come off best."""
+        heard = self.testimony(n_standard_errors)
+        together = heard.get(tuple(self.data.sources))
+        return together if together is not None and together.suffices else next(iter(heard.values()), None)
+
+    @property
+    def other_columns(self) -> tuple[int, ...]:
+        """The sources whose columns do not look like the target's."""
+        return tuple(number for number, match in self._columns_match.items() if match is False)
+
     def trusted_sources(self, n_standard_errors: float) -> list[tuple[int, ...]]:
         """Return the sets of sources of which enough was heard."""
         return [sources for sources, heard in self.testimony(n_standard_errors).items() if heard.suffices]
+
+    def worth_keeping(self, n_standard_errors: float) -> tuple[int, ...]:
+        """Return the sources to go on with: all, or those of several that are trusted by themselves.
+
+        All of them where none is trusted by itself or the others were not asked, and where they are trusted together
+        and come off best together: two sources may be of use that are of none alone.
+        """
+        everything = tuple(self.data.sources)
+        heard = self.testimony(n_standard_errors)
+        by_themselves = tuple(number for number in everything if (number,) in heard and heard[(number,)].suffices)
+        if not by_themselves or (heard[everything].suffices and next(iter(heard)) == everything):
+            return everything
+        return by_themselves
 
     def trusted(self, trials: Sequence[Trial[Candidate]], n_standard_errors: float) -> list[Trial[Candidate]]:
         """Return the trials with sources that use no others than are trusted together; all where nobody was heard.

@@ -18,8 +18,8 @@ from gapmin.boosting._rows import Array
 class TemperedClassifier(ClassifierMixin, BaseEstimator):
     """A classifier whose probabilities are raised to a power and made to sum to one again.
 
-    A mean of models is as good as the surest of them where they differ. A forest's shares of votes are less sure than
-    it has reason to be, and boosted trees are sure of what they know by heart: each is corrected before the mean.
+    A mean of models goes with the surest of them where they differ. A forest's shares of votes are less sure than it
+    has reason to be, and boosted trees are sure of what they know by heart: each is corrected before the mean.
 
     Parameters
     ----------

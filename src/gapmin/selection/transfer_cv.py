@@ -25,7 +25,7 @@ from gapmin.selection._candidates import METHODS, Kit, Learner, default_learners
 from gapmin.selection._choice import Choice, TransferVerdict, choose_blend, choose_one, verdict
 from gapmin.selection._data import Data
 from gapmin.selection._fitting import fit_with_domains, inner_model, predict_any
-from gapmin.selection._plan import run
+from gapmin.selection._plan import go_further, look
 from gapmin.selection._search import Search
 
 __all__ = ["TransferClassifierCV", "TransferRegressorCV"]
@@ -117,27 +117,42 @@ class _TransferCV(TransferMetaEstimator):
         regression = not isinstance(self, ClassifierMixin)
         random = check_random_state(self.random_state)
         seed = int(random.randint(np.iinfo(np.int32).max))
-        search = self._search(rows, regression, seed)
-        methods = METHODS if self.methods is None else self.methods
-        kit, learners = Kit(regression, search.data.sources), self._learners(regression, search.data)
-        finalists = run(search, kit, learners, methods, self.n_standard_errors)
-        if self.blend:
-            choice = choose_blend(search, finalists, self.n_standard_errors)
-        else:
-            choice = choose_one(search, finalists, self.n_standard_errors)
+        search, used, other_columns = self._searched(rows, regression, seed)
+        choose = choose_blend if self.blend else choose_one
+        choice = choose(search, search.go_on(), self.n_standard_errors)
         self._say("the last fit")
-        model = choice.chosen.candidate.final(rows.domain, seed, thorough=self._thorough)
+        model = choice.chosen.candidate.final(used.domain, seed, thorough=self._thorough)
         with warnings.catch_warnings():
             if self.estimator is None:  # the settings are not the user's to change
                 warnings.simplefilter("ignore", ConvergenceWarning)
             if isinstance(model, BlendedClassifier | BlendedRegressor):
-                model.fit(rows.X, self._labels(rows), sample_domain=rows.domain, n_jobs=self.n_jobs)
+                model.fit(used.X, self._labels(used), sample_domain=used.domain, n_jobs=self.n_jobs)
             else:
-                fit_with_domains(model, rows.X, self._labels(rows), rows.domain)
+                fit_with_domains(model, used.X, self._labels(used), used.domain)
         self.best_estimator_ = model
-        self.target_only_estimator_ = choice.alone.candidate.final(rows.domain, seed, thorough=self._thorough)
-        self._record(search, choice, rows)
+        self.target_only_estimator_ = choice.alone.candidate.final(used.domain, seed, thorough=self._thorough)
+        self._record(search, choice, rows, other_columns)
         return self
+
+    def _searched(self, rows: Rows, regression: bool, seed: int) -> tuple[Search, Rows, list[int]]:
+        """Return a search with everything tried, the rows that it was about, and the sources with other columns.
+
+        Of several sources those that are not trusted are left out, and the search begins anew: else they would have
+        their say on which learner to use with the others.
+        """
+        methods = METHODS if self.methods is None else self.methods
+        other_columns: set[int] = set()
+        while True:
+            search = self._search(rows, regression, seed)
+            kit, learners = Kit(regression, search.data.sources), self._learners(regression, search.data)
+            trials = look(search, kit, learners, methods)
+            other_columns |= set(search.other_columns)
+            kept = search.worth_keeping(self.n_standard_errors)
+            if len(kept) == len(kit.sources):
+                go_further(search, kit, learners, methods, trials)
+                return search, rows, sorted(other_columns)
+            self._say(f"anew with {len(kept)} of {len(kit.sources)} sources")
+            rows = _of_domains(rows, kept)
 
     def _labels(self, rows: Rows) -> NDArray[Any]:
         return self.classes_[rows.y] if isinstance(self, ClassifierMixin) else rows.y
@@ -180,9 +195,10 @@ class _TransferCV(TransferMetaEstimator):
             return default_learners(regression, data.X, 1 if data.classes is None else data.classes.size)
         return own_learners(self.estimator, self.param_grid)
 
-    def _record(self, search: Search, choice: Choice, rows: Rows) -> None:
+    def _record(self, search: Search, choice: Choice, rows: Rows, other_columns: Sequence[int]) -> None:
         n_target = int((rows.domain < 0).sum())
-        self.transfer_verdict_ = verdict(search, choice, self.n_standard_errors, n_target, len(rows) - n_target)
+        n_source = len(rows) - n_target
+        self.transfer_verdict_ = verdict(search, choice, self.n_standard_errors, n_target, n_source, other_columns)
         trials = search.trials
         self.cv_results_ = {
             "candidate": [str(trial.candidate) for trial in trials],
@@ -196,7 +212,9 @@ class _TransferCV(TransferMetaEstimator):
         self.cv_results_["weight"] = np.array(weights)
         self.best_index_ = int(np.argmax(weights))
         self.best_params_ = trials[self.best_index_].candidate.params
-        self.sample_weight_ = inner_model(self.best_estimator_).sample_weight_
+        kept = (rows.domain < 0) | np.isin(rows.domain, search.data.sources)
+        self.sample_weight_ = np.zeros(len(rows))
+        self.sample_weight_[kept] = inner_model(self.best_estimator_).sample_weight_
         numbers = np.unique(rows.domain)
         self.domain_weight_ = {int(k): float(self.sample_weight_[rows.domain == k].sum()) for k in numbers}
 
@@ -217,8 +235,8 @@ class _TransferCV(TransferMetaEstimator):
 
     def _validate_X(self, X: Any, *, reset: bool) -> Any:
         if self.estimator is None:
-            # The default learners take numbers alone, every one of them.
-            X = validate_data(self, X, reset=reset, accept_sparse="csr", dtype=[np.float64, np.float32])
+            # The default learners take numbers alone, every one of them; in single precision solvers hardly converge.
+            X = validate_data(self, X, reset=reset, accept_sparse="csr", dtype=np.float64)
             largest = max(float(X.max()), -float(X.min()))
             if largest > _LARGEST_FEATURE:
                 raise ValueError(
@@ -232,6 +250,12 @@ class _TransferCV(TransferMetaEstimator):
         """Return the class or the value of each row."""
         X = self._checked(X)
         return np.asarray(self.best_estimator_.predict(X))
+
+
+def _of_domains(rows: Rows, sources: Sequence[int]) -> Rows:
+    """Return the target's rows and those of some sources."""
+    kept = np.flatnonzero((rows.domain < 0) | np.isin(rows.domain, sources))
+    return Rows(_safe_indexing(rows.X, kept), rows.y[kept], rows.domain[kept], rows.multiplicity[kept])
 
 
 def _weight_of(candidate: Any, chosen: Any) -> float:
