@@ -222,7 +222,7 @@ def _choose(rows: Rows, max_search_rows: int, seed: int) -> _Choice:
     search: Any = QuickTransferClassifier if classes else QuickTransferRegressor
     with one_thread(), warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        found = search(max_search_rows=max_search_rows, random_state=seed).fit(
+        found = search(check_columns=False, max_search_rows=max_search_rows, random_state=seed).fit(
             rows.X, rows.y, sample_domain=rows.domain
         )
     return _Choice(

@@ -78,7 +78,7 @@ def make_method(name: str, task: str, seed: int, *, max_search_rows: int) -> Any
     if name == TARGET_ONLY:
         return search(methods=[TARGET_ONLY], n_repeats=1, random_state=seed)
     if name == OURS:
-        return search(n_splits=3, n_repeats=1, max_search_rows=max_search_rows, random_state=seed)
+        return search(n_splits=3, n_repeats=1, check_columns=False, max_search_rows=max_search_rows, random_state=seed)
     if name == POOLED:
         return pooling(None if classes else _ridge(), target_share=None, random_state=seed)
     if name == WEIGHTED:

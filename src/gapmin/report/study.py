@@ -231,7 +231,11 @@ def python_code(comparison: StudyComparison, files: StudyFiles) -> str:
         f"    preprocessor=preprocessor(study.schema), random_state={comparison.random_state},\n"
         ")\n"
         "print(ranking)\n\n"
-        f"model = {{kind}}(max_search_rows={comparison.max_search_rows}, random_state={comparison.random_state})\n"
+        "model = {kind}(\n"
+        "    check_columns=False,\n"
+        f"    max_search_rows={comparison.max_search_rows},\n"
+        f"    random_state={comparison.random_state},\n"
+        ")\n"
         "model.fit(steps.transform(X), y, sample_domain=sample_domain)\n"
         "print(model.transfer_verdict_)\n"
     ).replace("{kind}", kind)

@@ -104,6 +104,8 @@ class Search:
     n_splits, n_repeats : int
     n_jobs : int or None
     seed : int
+    check_columns : bool, default=True
+        Whether to compare the columns of each source with the target's.
     on_progress : callable
         Told what is being done.
     """
@@ -115,12 +117,15 @@ class Search:
         n_repeats: int,
         n_jobs: int | None,
         seed: int,
+        *,
+        check_columns: bool = True,
         on_progress: Callable[[str], object] = lambda doing: None,
     ) -> None:
         self.data = data
         self.n_splits = n_splits
         self.n_repeats = n_repeats
         self.seed = seed
+        self.check_columns = check_columns
         self.on_progress = on_progress
         self.trials: list[Trial[Candidate]] = []
         self.witnesses: list[Witnesses] = []
@@ -186,6 +191,8 @@ class Search:
 
     def _match_columns(self, number: int) -> bool | None:
         data = self.data
+        if not self.check_columns:
+            return None
         return columns_match(data.X, data.target, np.flatnonzero(data.domain == number), self.seed)
 
     def _kinship(self, witnesses: Witnesses, held: NDArray[np.intp], mine: NDArray[np.bool_]) -> float:

@@ -48,6 +48,7 @@ class _TransferCV(TransferMetaEstimator):
         "n_repeats": [Interval(Integral, 1, None, closed="left"), None],
         "n_standard_errors": [Interval(Real, 0, None, closed="left")],
         "blend": ["boolean"],
+        "check_columns": ["boolean"],
         "max_search_rows": [Interval(Integral, 1, None, closed="left"), None],
         "verbose": ["verbose"],
     }
@@ -58,6 +59,7 @@ class _TransferCV(TransferMetaEstimator):
     n_repeats: int | None
     n_standard_errors: float
     blend: bool
+    check_columns: bool
     max_search_rows: int | None
     verbose: int
 
@@ -79,6 +81,7 @@ class _TransferCV(TransferMetaEstimator):
         n_repeats: int | None = None,
         n_standard_errors: float = 1.0,
         blend: bool = True,
+        check_columns: bool = True,
         max_search_rows: int | None = 20_000,
         n_jobs: int | None = None,
         random_state: Any = None,
@@ -91,6 +94,7 @@ class _TransferCV(TransferMetaEstimator):
         self.n_repeats = n_repeats
         self.n_standard_errors = n_standard_errors
         self.blend = blend
+        self.check_columns = check_columns
         self.max_search_rows = max_search_rows
         self.n_jobs = n_jobs
         self.random_state = random_state
@@ -173,7 +177,15 @@ class _TransferCV(TransferMetaEstimator):
             )
         n_splits = min(self.n_splits, n_target // 2)
         n_repeats = self.n_repeats or (3 if n_target <= 30 else 2)
-        return Search(self._sampled(data, seed), n_splits, n_repeats, self.n_jobs, seed, self._say)
+        return Search(
+            self._sampled(data, seed),
+            n_splits,
+            n_repeats,
+            self.n_jobs,
+            seed,
+            check_columns=self.check_columns,
+            on_progress=self._say,
+        )
 
     def _say(self, doing: str) -> None:
         if self.verbose:
@@ -306,6 +318,9 @@ class TransferClassifierCV(ClassifierMixin, _TransferCV):
     blend : bool, default=True
         Average the best eight with sources and the best of each kind of learner, or the best three without. False takes
         one model: with sources the simplest that is within a standard error of the best.
+    check_columns : bool, default=True
+        Compare the columns of each source with the target's. False where they are known to be the same, as those that
+        the command line aligns by name, or were standardised in one table, after which their means tell nothing.
     max_search_rows : int or None, default=20000
         Source rows that the search uses, drawn at random; the last fit has all. None uses all in the search too.
     n_jobs : int or None, default=None

@@ -156,7 +156,9 @@ def fit_study(
     del X
     _give_back_memory()
     kind: Any = TransferClassifierCV if schema.task == "classification" else TransferRegressorCV
-    model = kind(max_search_rows=MAX_SEARCH_ROWS, n_jobs=n_jobs, random_state=random_state, verbose=verbose)
+    # Columns were aligned by name, and standardised in one table.
+    settings = {"check_columns": False, "max_search_rows": MAX_SEARCH_ROWS}
+    model = kind(**settings, n_jobs=n_jobs, random_state=random_state, verbose=verbose)
     model.fit(matrix, y, sample_domain=sample_domain)
     model.set_params(n_jobs=None, verbose=0)  # how it was run is no part of what it is
     pipeline = Pipeline([("prepare", prepare), ("model", model)])
