@@ -117,7 +117,7 @@ def test_the_code_is_python_that_names_the_files():
     strings = {node.value for node in ast.walk(tree) if isinstance(node, ast.Constant)}
     assert {FILES.target, *FILES.sources, EVIL, 500} <= strings
     assert "drop=['id']" in code
-    assert "TransferRegressorCV(max_search_rows=1000, random_state=0)" in code
+    assert "    check_columns=False,\n    max_search_rows=1000,\n    random_state=0,\n" in code
     assert "task=" not in code.split("X, y")[0]
 
 

@@ -113,6 +113,16 @@ def test_honest_sources_are_seldom_said_to_have_other_columns(levels):
     assert np.mean([each is False for each in answers(make, 100)]) <= 0.03
 
 
+def test_columns_are_not_compared_where_that_is_not_wanted():
+    X = in_other_order(correlated(0), 0)
+    y, domain = X[:, 0], np.repeat([-1, 1], [N_TARGET, N_SOURCE])
+    model = TransferRegressorCV(Ridge(), check_columns=False, random_state=0).fit(X, y, sample_domain=domain)
+    verdict = model.transfer_verdict_
+    assert verdict.columns_match is None
+    assert verdict.other_columns == ()
+    assert verdict.gain_needed == pytest.approx(1 - 3 * verdict.kinship)
+
+
 def test_of_several_sources_the_one_with_other_columns_is_named_and_left_out():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(625, 8)) + np.arange(8)

@@ -328,3 +328,13 @@ def test_a_forest_of_very_many_rows_is_held_small(monkeypatch):
     assert max(tree.get_n_leaves() for tree in fitted.estimators_) <= 8
     few = domain[:40]
     assert candidate.fit(X[:40], y[:40], few, 0).estimator_.max_leaf_nodes is None
+
+
+def test_single_precision_gives_the_model_of_double_precision():
+    X, y, domain = problem(20, 80)
+    X = X.astype(np.float32)
+    single, double = (
+        TransferClassifierCV(n_repeats=1, n_splits=2, random_state=0).fit(each, y, sample_domain=domain)
+        for each in (X, X.astype(np.float64))
+    )
+    np.testing.assert_array_equal(single.predict_proba(X), double.predict_proba(X))

@@ -49,7 +49,7 @@ def columns_match(X: Any, target: NDArray[np.intp], source: NDArray[np.intp], se
     Examples
     --------
     >>> rng = np.random.default_rng(0)
-    >>> X = rng.normal(size=(120, 6)) + np.arange(6)
+    >>> X = rng.normal(size=(120, 9)) + np.arange(9)
     >>> X[20:70] = X[20:70, ::-1]
     >>> target, turned, kept = np.split(np.arange(120), [20, 70])
     >>> columns_match(X, target, turned, seed=0), columns_match(X, target, kept, seed=0)
