@@ -286,13 +286,13 @@ def test_rows_that_do_not_fit_are_refused_and_nothing_is_written(fitted, tmp_pat
     assert not out.exists()
 
 
-def test_places_that_cannot_be_written_are_refused_first(fitted, files, tmp_path):
+def test_places_that_cannot_be_written_are_refused_first(fitted, regression, files, tmp_path):
     new = files / "new.csv"
     before = new.read_bytes()
     assert "which is read" in refused(run("predict", fitted[0], new, "-o", new), "predict")
     assert "ends in one of" in refused(run("predict", fitted[0], new, "-o", tmp_path / "out.xlsx"), "predict")
     assert "no folder" in refused(run("predict", "no.skops", new, "-o", tmp_path / "no" / "out.csv"), "predict")
-    assert "leave it out" in refused(run("predict", files / "regression.skops", new, "--proba"), "predict")
+    assert "leave it out" in refused(run("predict", regression[0], new, "--proba"), "predict")
     assert new.read_bytes() == before
 
 

@@ -131,7 +131,8 @@ def test_of_several_sources_the_one_with_other_columns_is_named_and_left_out():
     X[domain == 2] = X[domain == 2][:, [3, 6, 5, 0, 1, 7, 2, 4]]
     model = TransferRegressorCV(random_state=0).fit(X, y, sample_domain=domain)
     assert model.transfer_verdict_.other_columns == (2,)
-    assert "columns of source 2" in str(model.transfer_verdict_)
+    assert model.transfer_verdict_.left_out == (2,)
+    assert "Left out: source 2. The columns of source 2 do not" in str(model.transfer_verdict_)
     assert model.transfer_verdict_.columns_match is True
     assert model.domain_weight_[1] > 0.3
     assert model.domain_weight_[2] == 0

@@ -137,6 +137,8 @@ def test_a_source_that_is_not_trusted_changes_nothing():
     np.testing.assert_array_equal(model.predict(data.X), without.predict(data.X))
     np.testing.assert_array_equal(model.sample_weight_[kept], without.sample_weight_)
     assert not model.sample_weight_[~kept].any()
+    assert model.transfer_verdict_.left_out == (2,)
+    assert without.transfer_verdict_.left_out == ()
 
 
 def test_a_model_that_is_clearly_worse_is_not_used_whatever_was_heard():

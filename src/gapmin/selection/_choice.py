@@ -65,6 +65,8 @@ class TransferVerdict:
         that they are in another order, None that there is no telling.
     other_columns : tuple of int
         All sources whose columns do not look like the target's.
+    left_out : tuple of int
+        The sources without any weight, where others have some.
     """
 
     transfers: bool
@@ -86,16 +88,16 @@ class TransferVerdict:
     hedged: bool = False
     columns_match: bool | None = None
     other_columns: tuple[int, ...] = ()
+    left_out: tuple[int, ...] = ()
 
     def __str__(self) -> str:
-        return f"{self._said}{self._columns}"
-
-    @property
-    def _columns(self) -> str:
-        if not self.other_columns:
-            return ""
-        numbers = " and ".join(map(str, self.other_columns))
-        return f" The columns of source {numbers} do not look like the target's: do they mean the same in both?"
+        said = self._said
+        if self.left_out:
+            said += f" Left out: {_sources(self.left_out)}."
+        if self.other_columns:
+            whose = _sources(self.other_columns)
+            said += f" The columns of {whose} do not look like the target's: do they mean the same in both?"
+        return said
 
     @property
     def _said(self) -> str:
@@ -135,6 +137,11 @@ class TransferVerdict:
     def to_dict(self) -> dict[str, Any]:
         """Return the attributes as plain values."""
         return {name: getattr(self, name) for name in self.__dataclass_fields__} | {"sentence": str(self)}
+
+
+def _sources(numbers: Sequence[int]) -> str:
+    *others, last = map(str, numbers)
+    return f"sources {', '.join(others)} and {last}" if others else f"source {last}"
 
 
 def beats(one: Trial[Any], other: Trial[Any], n_standard_errors: float) -> bool:
@@ -232,6 +239,7 @@ def verdict(
     n_target: int,
     n_source: int,
     other_columns: Sequence[int] = (),
+    left_out: Sequence[int] = (),
 ) -> TransferVerdict:
     """Say what was chosen, and what speaks for it or, where the sources are left out, against them."""
     chosen, alone, best = choice
@@ -258,4 +266,5 @@ def verdict(
         hedged=isinstance(chosen.candidate, Blend) and _has_both(chosen.candidate),
         columns_match=None if heard is None else heard.columns_match,
         other_columns=tuple(other_columns),
+        left_out=tuple(left_out),
     )

@@ -209,8 +209,6 @@ class _TransferCV(TransferMetaEstimator):
 
     def _record(self, search: Search, choice: Choice, rows: Rows, other_columns: Sequence[int]) -> None:
         n_target = int((rows.domain < 0).sum())
-        n_source = len(rows) - n_target
-        self.transfer_verdict_ = verdict(search, choice, self.n_standard_errors, n_target, n_source, other_columns)
         trials = search.trials
         self.cv_results_ = {
             "candidate": [str(trial.candidate) for trial in trials],
@@ -229,6 +227,11 @@ class _TransferCV(TransferMetaEstimator):
         self.sample_weight_[kept] = inner_model(self.best_estimator_).sample_weight_
         numbers = np.unique(rows.domain)
         self.domain_weight_ = {int(k): float(self.sample_weight_[rows.domain == k].sum()) for k in numbers}
+        used = {number for number, weight in self.domain_weight_.items() if number > 0 and weight > 0}
+        left_out = [number for number in self.domain_weight_ if number > 0 and used and number not in used]
+        self.transfer_verdict_ = verdict(
+            search, choice, self.n_standard_errors, n_target, len(rows) - n_target, other_columns, left_out
+        )
 
     def _check_methods(self) -> None:
         wanted, other = (
