@@ -11,6 +11,7 @@ from sklearn.linear_model import Ridge
 
 from gapmin import TransferRegressorCV
 from gapmin.selection._columns import columns_match
+from gapmin.selection._search import _all_match
 
 N_TARGET, N_SOURCE = 20, 150
 TARGET, SOURCE = np.split(np.arange(N_TARGET + N_SOURCE), [N_TARGET])
@@ -177,3 +178,9 @@ def test_columns_that_match_lower_what_is_needed_but_not_the_doubt():
     assert fitted(X, at_the_edge_of_doubt + 0.01).hedged
     assert fitted(X, at_the_edge_of_doubt + 2 + lowered - 0.01).hedged
     assert not fitted(X, at_the_edge_of_doubt + 2 + lowered + 0.01).transfers
+
+
+def test_of_several_sources_the_worst_answer_counts():
+    assert _all_match([True, True]) is True
+    assert _all_match([True, None]) is None
+    assert _all_match([None, False, True]) is False
