@@ -12,7 +12,7 @@ from gapmin.selection._choice import choose_blend, is_used
 from gapmin.selection._data import Data
 from gapmin.selection._plan import go_further, look
 from gapmin.selection._search import Search, Trial
-from gapmin.selection._witnesses import Heard, Witnesses, best_of_each_kind, in_standard_errors
+from gapmin.selection._witnesses import Heard, Testimony, Witnesses, best_of_each_kind, in_standard_errors
 
 RIDGES = [Learner("ridge", Ridge(alpha)) for alpha in (0.1, 10.0)]
 
@@ -79,10 +79,10 @@ def test_a_good_source_beside_a_turned_one_is_heard_by_itself():
     run(made, Kit(True, [1, 2]))
     all_of_them, first, second = (each.gain for each in made.witnesses)
     assert first > max(all_of_them, second)
-    assert made.trusted_sources(1.0) == [(1,)]
+    assert made.testimony(1.0).trusted == [(1,)]
     kin = made.source_rows.kinship[1]
-    assert made.testimony(1.0)[(1,)] == Heard(first, kin, None, 1 - 3 * kin)
-    assert next(iter(made.testimony(1.0))) == (1,)
+    assert made.testimony(1.0).heard[(1,)] == Heard(first, kin, None, 1 - 3 * kin)
+    assert next(iter(made.testimony(1.0).heard)) == (1,)
 
 
 @pytest.mark.parametrize("turned", [False, True])
@@ -90,7 +90,7 @@ def test_what_is_heard_decides(turned):
     made = search(turned=[1] if turned else [])
     finalists = run(made, Kit(True, [1]))
     chosen, alone, best = choose_blend(made, finalists, 1.0)
-    assert made.testimony(1.0)[(1,)].suffices == (not turned)
+    assert made.testimony(1.0).heard[(1,)].suffices == (not turned)
     assert chosen is (alone if turned else best)
 
 
@@ -108,25 +108,26 @@ def test_a_source_that_is_not_trusted_gets_no_weight_beside_those_that_are(metho
 def test_of_several_sources_those_that_are_trusted_by_themselves_are_kept():
     made = search(turned=[2], n_sources=3)
     look(made, Kit(True, [1, 2, 3]), RIDGES, ["pooling"])
-    assert (1, 2, 3) not in made.trusted_sources(1.0)
-    assert made.worth_keeping(1.0) == (1, 3)
-    assert made.worth_keeping(1e9) == (1, 2, 3)  # nobody is trusted: nothing to choose from
+    assert (1, 2, 3) not in made.testimony(1.0).trusted
+    assert made.testimony(1.0).worth_keeping == (1, 3)
+    assert made.testimony(1e9).worth_keeping == (1, 2, 3)  # nobody is trusted: nothing to choose from
+
+
+def gains_of(together, first, second):
+    """What follows from these gains of two sources, where a gain of 1 is needed."""
+    gains = {(1, 2): together, (1,): first, (2,): second}
+    best_first = sorted(gains, key=lambda sources: -gains[sources])
+    return Testimony((1, 2), {sources: Heard(gains[sources], 0.5, None, 1.0) for sources in best_first})
 
 
 def test_what_comes_off_best_together_is_kept_together():
-    made = search(n_sources=2)
-    look(made, Kit(True, [1, 2]), RIDGES, ["pooling"])
-    heard = {
-        sources: Heard(gain, 0.5, None, needed)
-        for sources, gain, needed in (((1, 2), 3.0, 1.0), ((1,), 1.5, 1.0), ((2,), 0.5, 1.0))
-    }
-    made.testimony = lambda _: dict(sorted(heard.items(), key=lambda item: item[1].needed - item[1].gain))
-    assert made.worth_keeping(1.0) == (1, 2)
-    assert made.deciding(1.0) == heard[(1, 2)]
-    heard[(1,)] = heard[(1,)]._replace(gain=4.0)  # 2 is trusted on 1's back
-    assert made.worth_keeping(1.0) == (1,)
-    heard[(2,)] = heard[(2,)]._replace(gain=1.1)
-    assert made.worth_keeping(1.0) == (1, 2)
+    assert gains_of(3.0, 1.5, 0.5).worth_keeping == (1, 2)
+    assert gains_of(3.0, 1.5, 0.5).deciding.gain == 3
+    assert gains_of(3.0, 4.0, 0.5).worth_keeping == (1,)  # 2 is trusted on 1's back
+    assert gains_of(3.0, 4.0, 1.1).worth_keeping == (1, 2)
+    assert gains_of(0.9, 1.5, 0.5).deciding.gain == 1.5
+    assert Testimony((1, 2), {}).worth_keeping == (1, 2)
+    assert Testimony((1, 2), {}).deciding is None
 
 
 def test_a_source_that_is_not_trusted_changes_nothing():

@@ -114,8 +114,8 @@ def _league_section(comparison: StudyComparison) -> Section:
         display.size,
     )
     text = [
-        f"{comparison.verdict} It was chosen as the best of many on the same rows, which flatters it; the table does "
-        "not: there TransferCV searches anew in each fold, without the rows that it is tested on."
+        f"{comparison.verdict} The table flatters nobody: there TransferCV searches anew in each fold, without the "
+        "rows that it is tested on."
     ]
     points = [f"{each.method}: {DESCRIPTIONS[each.method]}." for each in comparison.league]
     return Section("All methods side by side", text, points, [league_table(comparison)], [figure])

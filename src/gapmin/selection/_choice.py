@@ -186,7 +186,7 @@ def choose_blend(search: Search, trials: Sequence[Trial[Any]], n_standard_errors
     best = search.blend(trusted or others)
     if not (trusted and is_used(search, best, alone, n_standard_errors)):
         return Choice(alone, alone, best)
-    heard = search.deciding(n_standard_errors)
+    heard = search.testimony(n_standard_errors).deciding
     if heard is None or heard.gain > _sure_gain(heard, n_standard_errors):
         return Choice(best, alone, best)
     share = _SHARE_IF_COLUMNS_MATCH if heard.columns_match else _SHARE_IN_DOUBT
@@ -194,10 +194,9 @@ def choose_blend(search: Search, trials: Sequence[Trial[Any]], n_standard_errors
 
 
 def _sure_gain(heard: Heard, n_standard_errors: float) -> float:
-    """Return the gain above which the sources are not in doubt."""
-    return _SURE + standard_errors_needed(
-        n_standard_errors, heard.kinship, None if heard.columns_match else heard.columns_match
-    )
+    """Return the gain above which the sources are not in doubt: columns that match do not lower it."""
+    columns_match = False if heard.columns_match is False else None
+    return _SURE + standard_errors_needed(n_standard_errors, heard.kinship, columns_match)
 
 
 def choose_one(search: Search, trials: Sequence[Trial[Any]], n_standard_errors: float) -> Choice:
@@ -245,7 +244,7 @@ def verdict(
     chosen, alone, best = choice
     test = None if best is None else evidence(search, best if chosen is alone else chosen, alone)
     low, high = (np.nan, np.nan) if test is None else test.interval(0.95)
-    heard = search.deciding(n_standard_errors)
+    heard = search.testimony(n_standard_errors).deciding
     return TransferVerdict(
         transfers=chosen is not alone,
         method=chosen.candidate.method,

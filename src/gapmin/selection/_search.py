@@ -23,7 +23,7 @@ from gapmin.selection._columns import columns_match
 from gapmin.selection._data import Data
 from gapmin.selection._fitting import predict_any
 from gapmin.selection._kinship import FEWEST_ROWS, SourceRows, agreement, kinship, standard_errors_needed
-from gapmin.selection._witnesses import Heard, Witnesses
+from gapmin.selection._witnesses import Heard, Testimony, Witnesses
 
 _FEWEST_LEFT = 8
 _FEWEST_ALONE = 3
@@ -206,42 +206,20 @@ class Search:
             own=[agreement(joined.on_sources[mine], y[rows], classes) for _, joined in witnesses.pairs],
         )
 
-    def testimony(self, n_standard_errors: float) -> dict[tuple[int, ...], Heard]:
-        """Return what was heard of each set of sources, those that come off best first."""
+    def testimony(self, n_standard_errors: float) -> Testimony:
+        """Return what was heard of each set of sources."""
         found = {}
         for each in self.witnesses:
             kin = 0.0 if self.source_rows is None else self.source_rows.mean_kinship(each.sources)
             match = _all_match(self._columns_match[number] for number in each.sources)
             found[each.sources] = Heard(each.gain, kin, match, standard_errors_needed(n_standard_errors, kin, match))
-        return dict(sorted(found.items(), key=lambda item: item[1].needed - item[1].gain))
-
-    def deciding(self, n_standard_errors: float) -> Heard | None:
-        """Return what was heard of all sources where they are trusted together, else of those that come off best."""
-        heard = self.testimony(n_standard_errors)
-        together = heard.get(tuple(self.data.sources))
-        return together if together is not None and together.suffices else next(iter(heard.values()), None)
+        best_first = sorted(found.items(), key=lambda item: item[1].needed - item[1].gain)
+        return Testimony(tuple(self.data.sources), dict(best_first))
 
     @property
     def other_columns(self) -> tuple[int, ...]:
         """The sources whose columns do not look like the target's."""
         return tuple(number for number, match in self._columns_match.items() if match is False)
-
-    def trusted_sources(self, n_standard_errors: float) -> list[tuple[int, ...]]:
-        """Return the sets of sources of which enough was heard."""
-        return [sources for sources, heard in self.testimony(n_standard_errors).items() if heard.suffices]
-
-    def worth_keeping(self, n_standard_errors: float) -> tuple[int, ...]:
-        """Return the sources to go on with: all, or those of several that are trusted by themselves.
-
-        All of them where none is trusted by itself or the others were not asked, and where they are trusted together
-        and come off best together: two sources may be of use that are of none alone.
-        """
-        everything = tuple(self.data.sources)
-        heard = self.testimony(n_standard_errors)
-        by_themselves = tuple(number for number in everything if (number,) in heard and heard[(number,)].suffices)
-        if not by_themselves or (heard[everything].suffices and next(iter(heard)) == everything):
-            return everything
-        return by_themselves
 
     def trusted(self, trials: Sequence[Trial[Candidate]], n_standard_errors: float) -> list[Trial[Candidate]]:
         """Return the trials with sources that use no others than are trusted together; all where nobody was heard.
@@ -250,9 +228,9 @@ class Search:
         may be left.
         """
         others = [trial for trial in trials if not trial.is_target_only]
-        sets = self.trusted_sources(n_standard_errors)
-        everything = tuple(self.data.sources)
-        if not self.witnesses or everything in sets:
+        testimony = self.testimony(n_standard_errors)
+        sets = testimony.trusted
+        if not self.witnesses or testimony.sources in sets:
             return others
         found = [trial for trial in others if trial.candidate.sources in sets]
         joined = (pair[1] for each in self.witnesses if each.sources in sets for pair in each.pairs)

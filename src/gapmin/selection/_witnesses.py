@@ -7,7 +7,8 @@ steadier than any of them.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -61,6 +62,47 @@ class Heard(NamedTuple):
     def suffices(self) -> bool:
         """Whether the sources are to be used."""
         return self.gain > self.needed
+
+
+@dataclass(frozen=True)
+class Testimony:
+    """What was heard of several sets of sources, and what follows from it.
+
+    Attributes
+    ----------
+    sources : tuple of int
+        All of them.
+    heard : dict of tuple of int to Heard
+        Of each set of sources, those that come off best first; none where nobody was asked.
+    """
+
+    sources: tuple[int, ...]
+    heard: Mapping[tuple[int, ...], Heard]
+
+    @property
+    def trusted(self) -> list[tuple[int, ...]]:
+        """The sets of which enough was heard."""
+        return [sources for sources, heard in self.heard.items() if heard.suffices]
+
+    @property
+    def deciding(self) -> Heard | None:
+        """What was heard of all sources where they are trusted together, else of those that come off best."""
+        if self.sources in self.trusted:
+            return self.heard[self.sources]
+        return next(iter(self.heard.values()), None)
+
+    @property
+    def worth_keeping(self) -> tuple[int, ...]:
+        """The sources to go on with: all, or those of several that are trusted by themselves.
+
+        All of them where none is trusted by itself or they were not asked one by one, and where they are trusted
+        together and come off best together: two sources may be of use that are of none alone.
+        """
+        trusted = self.trusted
+        by_themselves = tuple(number for number in self.sources if (number,) in trusted)
+        if not by_themselves or trusted[0] == self.sources:
+            return self.sources
+        return by_themselves
 
 
 def in_standard_errors(values: ArrayLike) -> float:

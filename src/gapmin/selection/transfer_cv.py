@@ -151,7 +151,7 @@ class _TransferCV(TransferMetaEstimator):
             kit, learners = Kit(regression, search.data.sources), self._learners(regression, search.data)
             trials = look(search, kit, learners, methods)
             other_columns |= set(search.other_columns)
-            kept = search.worth_keeping(self.n_standard_errors)
+            kept = search.testimony(self.n_standard_errors).worth_keeping
             if len(kept) == len(kit.sources):
                 go_further(search, kit, learners, methods, trials)
                 return search, rows, sorted(other_columns)
