@@ -301,3 +301,23 @@ def test_nobody_imports_lightning_for_one_process():
     assert (
         subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True).stdout == "False\n"
     )
+
+
+def test_a_worker_leaves_without_taking_the_interpreter_down():
+    """Gloo's threads may still need it, and would abort the process after its work is done."""
+    script = """
+import atexit, sys
+from gapmin.deep._worker import _leave
+
+class Late:
+    def __del__(self):
+        print("taken down", flush=True)
+
+late = Late()
+atexit.register(print, "handler")
+print("out", end="")
+print("err", end="", file=sys.stderr)
+_leave(3)
+"""
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=300, check=False)
+    assert (done.returncode, done.stdout, done.stderr) == (3, "outhandler\n", "err")

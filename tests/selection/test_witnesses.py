@@ -7,12 +7,13 @@ import pytest
 from sklearn.linear_model import LogisticRegression, Ridge
 
 from gapmin import TransferClassifierCV, TransferRegressorCV
+from gapmin.selection import _witnesses  # Testimony by its module: pytest takes its name for tests
 from gapmin.selection._candidates import POOLING, TARGET_ONLY, Candidate, Kit, Learner
 from gapmin.selection._choice import choose_blend, is_used
 from gapmin.selection._data import Data
 from gapmin.selection._plan import go_further, look
 from gapmin.selection._search import Search, Trial
-from gapmin.selection._witnesses import Heard, Testimony, Witnesses, best_of_each_kind, in_standard_errors
+from gapmin.selection._witnesses import Heard, Witnesses, best_of_each_kind, in_standard_errors
 
 RIDGES = [Learner("ridge", Ridge(alpha)) for alpha in (0.1, 10.0)]
 
@@ -117,7 +118,7 @@ def gains_of(together, first, second):
     """What follows from these gains of two sources, where a gain of 1 is needed."""
     gains = {(1, 2): together, (1,): first, (2,): second}
     best_first = sorted(gains, key=lambda sources: -gains[sources])
-    return Testimony((1, 2), {sources: Heard(gains[sources], 0.5, None, 1.0) for sources in best_first})
+    return _witnesses.Testimony((1, 2), {sources: Heard(gains[sources], 0.5, None, 1.0) for sources in best_first})
 
 
 def test_what_comes_off_best_together_is_kept_together():
@@ -126,8 +127,8 @@ def test_what_comes_off_best_together_is_kept_together():
     assert gains_of(3.0, 4.0, 0.5).worth_keeping == (1,)  # 2 is trusted on 1's back
     assert gains_of(3.0, 4.0, 1.1).worth_keeping == (1, 2)
     assert gains_of(0.9, 1.5, 0.5).deciding.gain == 1.5
-    assert Testimony((1, 2), {}).worth_keeping == (1, 2)
-    assert Testimony((1, 2), {}).deciding is None
+    assert _witnesses.Testimony((1, 2), {}).worth_keeping == (1, 2)
+    assert _witnesses.Testimony((1, 2), {}).deciding is None
 
 
 def test_a_source_that_is_not_trusted_changes_nothing():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import os
 import pickle
 import shutil
@@ -9,6 +10,7 @@ import sys
 import threading
 import traceback
 from pathlib import Path
+from typing import NoReturn
 
 import joblib
 
@@ -49,5 +51,17 @@ def _end_with_parent(folder: Path) -> None:
     os._exit(1)
 
 
+def _leave(code: int) -> NoReturn:
+    """End the process as those of `multiprocessing` end, without taking the interpreter down.
+
+    A thread of Gloo may still be letting go of the last tensors. Where the interpreter ends at that moment, the thread
+    cannot have its lock any more, and C++ aborts the process after all of its work is done.
+    """
+    atexit._run_exitfuncs()
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(code)
+
+
 if __name__ == "__main__":
-    sys.exit(main(Path(sys.argv[1])))
+    _leave(main(Path(sys.argv[1])))
