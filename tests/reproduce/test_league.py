@@ -7,7 +7,7 @@ import pytest
 
 from gapmin.datasets import TransferProblem
 from gapmin.reproduce.cells import Measured, Outcome, cell
-from gapmin.reproduce.league import METHODS, OURS, TARGET_ONLY, make, methods_for, poisoned
+from gapmin.reproduce.league import METHODS, OURS, TARGET_ONLY, make, methods_for, poisoned, row_name
 from gapmin.reproduce.league_table import findings, league_section, rows_of, significantly_worse
 
 
@@ -38,11 +38,11 @@ def test_every_method_can_be_made(task):
     assert ("TransferBoost" in methods_for(task)) == (task == "classification")
 
 
-def outcomes(errors, poison="none", source_weight=0.0):
+def outcomes(errors, poison="none", source_weight=0.0, name="p"):
     """`errors`: for each method of one problem, its error on each split."""
     return [
         Outcome(
-            cell("league", "p", method, split, 0, poison=poison),
+            cell("league", name, method, split, 0, poison=poison),
             Measured(error, n_train=90, n_test=10, extra={"source_weight": source_weight} if method == OURS else {}),
             "",
             0.0,
@@ -100,6 +100,36 @@ def test_significantly_worse_is_found_and_said():
 def test_a_split_that_is_not_complete_does_not_count():
     (row,) = rows_of(outcomes({**ERRORS, TARGET_ONLY: [20.0, 30.0]}), False)
     assert row.dropped.size == 2
+
+
+def test_pairs_of_classes_are_one_row_with_the_mean_of_each_split():
+    one, other = ({**ERRORS, OURS: errors} for errors in ([1.0, 2.0, 3.0], [5.0, 4.0, 9.0]))
+    found = [
+        *outcomes(one, "labels", source_weight=0.0, name="A -> C, 1 vs 2 (x)"),
+        *outcomes(other, "labels", source_weight=0.3, name="A -> C, 3 vs 4 (x)"),
+        *outcomes(one, "labels", name="rec vs sci"),
+    ]
+    pairs, alone = rows_of(found, True)
+    assert (pairs.problem, alone.problem) == ("A -> C (x)", "rec vs sci")
+    assert pairs.errors[OURS].tolist() == [3.0, 3.0, 6.0]
+    assert pairs.dropped.tolist() == [True] * 3 + [False] * 3
+    assert (pairs.n_train, pairs.n_test) == (90, 10)
+    (less,) = rows_of([each for each in found[:-24] if each != found[-25]], True)
+    assert less.errors[OURS].tolist() == [3.0, 3.0]  # the last split lacks a fit of the second pair
+    section = league_section(found)
+    assert [table.caption for table in section.tables] == [
+        "A poisoned source",
+        "A poisoned source, each pair of classes",
+    ]
+    assert len(section.tables[1].groups[0].rows) == 2
+    assert "each pair of classes of Office-Caltech by itself" in section.points[-1]
+    assert section.points[-1].endswith("the source not dropped in most of the fits on 1.")
+
+
+def test_the_row_of_a_problem():
+    assert row_name("W -> A, 9 vs 10 (Office-Caltech, as they are)") == "W -> A (Office-Caltech, as they are)"
+    assert row_name("rec vs sci (20 Newsgroups)") == "rec vs sci (20 Newsgroups)"
+    assert row_name("digits -> mnist, odd") == "digits -> mnist, odd"
 
 
 def test_both_leagues_are_shown_with_what_was_dropped():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from functools import cache
 from itertools import permutations
@@ -49,7 +50,7 @@ def make(name: str, task: str, seed: int) -> Any:
 
 @cache
 def problems() -> dict[str, TransferProblem]:
-    """Return every problem of the league by name, its sources pooled."""
+    """Return every problem that is fitted by name, its sources pooled; `row_name` says which of them are one row."""
     # Ten classes with 5,000 source rows are left out: a search takes minutes. The other way round they are there.
     found = [each for each in embedded_problems() if each.name != "mnist -> digits"]
     found += load_thirds("concrete")
@@ -57,11 +58,23 @@ def problems() -> dict[str, TransferProblem]:
     for whitened in (True, False):
         kind = "whitened" if whitened else "as they are"
         # DSLR is left out: with about 30 pictures of two classes there is hardly a row to test on.
-        for k, (source, target) in enumerate(permutations("ACW", 2)):
-            # One of the five pairs of classes for each pair of collections, in turn.
-            problem: Any = load_office_caltech(source, target, whitened=whitened)[k % 5]  # type: ignore[call-overload]
-            found.append(replace(problem, name=f"{problem.name} (Office-Caltech, {kind})"))
+        for source, target in permutations("ACW", 2):
+            pairs: Any = load_office_caltech(source, target, whitened=whitened)  # type: ignore[call-overload]
+            found += [replace(pair, name=f"{pair.name} (Office-Caltech, {kind})") for pair in pairs]
     return {problem.name: problem.pooled() for problem in found}
+
+
+def row_name(problem: str) -> str:
+    """Return the row of the league that a problem belongs to: its own, or that of its five pairs of classes.
+
+    As in Table 2 of the paper, two collections of pictures are one problem: the mean over five pairs of classes.
+
+    Examples
+    --------
+    >>> row_name("A -> C, 3 vs 4 (Office-Caltech, whitened)")
+    'A -> C (Office-Caltech, whitened)'
+    """
+    return re.sub(r", \d+ vs \d+", "", problem)
 
 
 def poisoned(problem: TransferProblem, poison: str, seed: int) -> TransferProblem:
