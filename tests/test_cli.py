@@ -36,6 +36,11 @@ def test_import_gapmin_loads_nothing_heavy_of_its_own():
     assert done.returncode == 0, done.stderr
 
 
+def test_the_package_is_a_command_too():
+    done = subprocess.run([sys.executable, "-m", "gapmin", "--version"], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout.split()) == (0, ["gapmin", gapmin.__version__])
+
+
 def test_the_demo_loads_torch_only_when_it_trains_networks():
     done = _python("import sys; import gapmin.demo, gapmin.report.comparison; assert 'torch' not in sys.modules")
     assert done.returncode == 0, done.stderr

@@ -125,7 +125,7 @@ def test_a_model_remembers_how_it_was_made(fitted, files):
     digest = hashlib.sha256((files / "<script>b.csv").read_bytes()).hexdigest()
     assert model.files[2] == StudyFile("source", "<script>b", "<script>b.csv", 50, digest)
     assert model.asked == {"task": None, "drop": ["id"], "seed": 0}
-    assert model.pipeline["model"].transfer_verdict_.to_dict()["sentence"] == model.verdict["sentence"]
+    assert model.pipeline["model"].transfer_verdict_.in_words(model.source_names) == model.verdict["sentence"]
     weights = [group.share_of_weight for group in model.explanation.sources]
     np.testing.assert_allclose(weights, list(model.pipeline["model"].domain_weight_.values()))
     assert str(files) not in json.dumps(model.about()), "folders are nobody else's concern"

@@ -86,7 +86,7 @@ def _kept_rows() -> int:
 def _say(model: "StudyModel", found: "Explanation", n_rows: int) -> None:
     import typer
 
-    typer.echo(f"{model.verdict['sentence']}\nChosen: {printable(str(model.verdict['chosen']))}")
+    typer.echo(f"{printable(str(model.verdict['sentence']))}\nChosen: {printable(str(model.verdict['chosen']))}")
     label = printable(model.schema.label)
     tables = [domain_table(model, found.sources), group_table(f"Rows of the sources by {label}", found.classes)]
     tables += [group_table(f"Rows of the sources by {printable(name)}", each) for name, each in found.columns.items()]

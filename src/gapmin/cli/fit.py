@@ -108,7 +108,7 @@ def _say_what_was_read(study: "Study", notes: Sequence[str], paths: Sequence[Pat
 def _say(model: "StudyModel", out: Path) -> None:
     import typer
 
-    typer.echo(f"\n{model.verdict['sentence']}\nChosen: {printable(model.verdict['chosen'])}")
+    typer.echo(f"\n{printable(str(model.verdict['sentence']))}\nChosen: {printable(str(model.verdict['chosen']))}")
     print_tables([_error_table(model), domain_table(model, model.explanation.sources)])
     typer.echo(f"\n{printable(str(out))}  {_size(out.stat().st_size)}")
     typer.echo(f"\nNext:\n  gapmin predict {printable(str(out))} new.csv -o predictions.csv")

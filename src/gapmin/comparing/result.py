@@ -147,5 +147,5 @@ class StudyComparison:
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything as what JSON knows: what is not finite becomes None."""
-        found: dict[str, Any] = plain(asdict(self) | {"verdict": self.verdict.to_dict()})
+        found: dict[str, Any] = plain(asdict(self) | {"verdict": self.verdict.to_dict(list(self.source_sizes))})
         return found

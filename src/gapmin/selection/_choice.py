@@ -91,11 +91,21 @@ class TransferVerdict:
     left_out: tuple[int, ...] = ()
 
     def __str__(self) -> str:
+        return self.in_words()
+
+    def in_words(self, source_names: Sequence[str] | None = None) -> str:
+        """Say it in a sentence or two.
+
+        Parameters
+        ----------
+        source_names : sequence of str, optional
+            Of sources 1, 2, and so on; without them they go by their numbers.
+        """
         said = self._said
         if self.left_out:
-            said += f" Left out: {_sources(self.left_out)}."
+            said += f" Left out: {_sources(self.left_out, source_names)}."
         if self.other_columns:
-            whose = _sources(self.other_columns)
+            whose = _sources(self.other_columns, source_names)
             said += f" The columns of {whose} do not look like the target's: do they mean the same in both?"
         return said
 
@@ -134,14 +144,16 @@ class TransferVerdict:
         doubt = "; in doubt, the model is the mean of one with and one without them" if self.hedged else ""
         return f"the same learners {gain} ({asked}){doubt}"
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return the attributes as plain values."""
-        return {name: getattr(self, name) for name in self.__dataclass_fields__} | {"sentence": str(self)}
+    def to_dict(self, source_names: Sequence[str] | None = None) -> dict[str, Any]:
+        """Return the attributes as plain values, and what `in_words` says."""
+        values = {name: getattr(self, name) for name in self.__dataclass_fields__}
+        return values | {"sentence": self.in_words(source_names)}
 
 
-def _sources(numbers: Sequence[int]) -> str:
-    *others, last = map(str, numbers)
-    return f"sources {', '.join(others)} and {last}" if others else f"source {last}"
+def _sources(numbers: Sequence[int], names: Sequence[str] | None) -> str:
+    *others, last = map(str, numbers) if names is None else (names[number - 1] for number in numbers)
+    said = f"{', '.join(others)} and {last}" if others else last
+    return said if names is not None else f"sources {said}" if others else f"source {said}"
 
 
 def beats(one: Trial[Any], other: Trial[Any], n_standard_errors: float) -> bool:

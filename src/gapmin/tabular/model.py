@@ -162,19 +162,13 @@ def fit_study(
     model.fit(matrix, y, sample_domain=sample_domain)
     model.set_params(n_jobs=None, verbose=0)  # how it was run is no part of what it is
     pipeline = Pipeline([("prepare", prepare), ("model", model)])
-    found = explain(
-        pipeline,
-        matrix,
-        y,
-        sample_domain=sample_domain,
-        source_names=[each.name for each in files[1:]],
-        n_rows=KEPT_ROWS,
-    )
+    names = [each.name for each in files[1:]]
+    found = explain(pipeline, matrix, y, sample_domain=sample_domain, source_names=names, n_rows=KEPT_ROWS)
     return StudyModel(
         pipeline,
         schema,
         files,
-        plain(model.transfer_verdict_.to_dict()),
+        plain(model.transfer_verdict_.to_dict(names)),
         plain(_errors(model)),
         as_in_files(found, sample_domain, files, rows),
         tuple(_without_folders(note, paths) for note in notes),
