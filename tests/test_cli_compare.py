@@ -219,3 +219,29 @@ def test_ctrl_c_leaves_nothing_behind(files, tmp_path, seconds):
     assert "Traceback" not in complaints
     assert "Use " not in shown
     assert list(out.iterdir()) == []
+
+
+def test_a_file_that_is_read_is_not_written_over(files):
+    before = files[1].read_bytes()
+    for path in (files[1], files[3].parent / ".." / files[3].parent.name / files[3].name):
+        done = run(*files, "--report", path)
+        assert done.exit_code == 2
+        assert done.stderr.splitlines() == [f"gapmin compare: --report is {path}, which is read: name another file"]
+    assert files[1].read_bytes() == before
+
+
+@pytest.mark.usefixtures("quick")
+def test_sources_of_one_name_and_one_called_target_are_told_apart(tmp_path):
+    paths = [tmp_path / name for name in ("s\x01.csv", "s\x02.csv", "target.csv")]
+    for seed, (path, sign) in enumerate(zip(paths, (1, -1, 1), strict=True)):
+        write(path, 60, sign=sign, seed=seed + 1)
+    target = write(tmp_path / "t.csv", 24)
+    sources = [each for path in paths for each in ("--source", path)]
+    done = run("--target", target, *sources, "--label", "kind", "--json", "--jobs", 1)
+    assert done.exit_code == 0, done.output
+    found = json.loads(done.stdout)
+    names = ["s\ufffd", "s\ufffd (2)", "target (2)"]
+    assert list(found["source_sizes"]) == names
+    assert sorted(each["name"] for each in found["ranking"]["sources"]) == names
+    assert list(found["weights"]) == ["target", *names]
+    assert sum(found["weights"].values()) == pytest.approx(1)

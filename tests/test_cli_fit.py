@@ -20,6 +20,7 @@ from typer.testing import CliRunner  # noqa: E402
 
 from gapmin import GapBoostClassifier, TransferClassifierCV  # noqa: E402
 from gapmin.cli import explain, fit, predict  # noqa: E402
+from gapmin.cli._files import print_json  # noqa: E402
 from gapmin.saved import ModelFileError, load_model, save_model  # noqa: E402
 from gapmin.saved._archive import pack  # noqa: E402
 from gapmin.selection import explain as explain_rows  # noqa: E402
@@ -125,7 +126,10 @@ def test_a_model_remembers_how_it_was_made(fitted, files):
     digest = hashlib.sha256((files / "<script>b.csv").read_bytes()).hexdigest()
     assert model.files[2] == StudyFile("source", "<script>b", "<script>b.csv", 50, digest)
     assert model.asked == {"task": None, "drop": ["id"], "seed": 0}
-    assert model.pipeline["model"].transfer_verdict_.in_words(model.source_names) == model.verdict["sentence"]
+    assert (
+        model.pipeline["model"].transfer_verdict_.in_words(dict(enumerate(model.source_names, start=1)))
+        == model.verdict["sentence"]
+    )
     weights = [group.share_of_weight for group in model.explanation.sources]
     np.testing.assert_allclose(weights, list(model.pipeline["model"].domain_weight_.values()))
     assert str(files) not in json.dumps(model.about()), "folders are nobody else's concern"
@@ -509,3 +513,35 @@ def test_help_ends_with_an_example():
     for command in ("fit", "predict", "explain"):
         said = run(command, "--help").stdout
         assert f"Example: gapmin {command} " in said.split("--help")[-1]
+
+
+def test_texts_are_texts_also_where_all_of_them_could_be_numbers(tmp_path):
+    rng = np.random.default_rng(0)
+
+    def rows(n, n_kinds):
+        kind = rng.integers(n_kinds, size=n)
+        frame = {"zip": np.array(["01", "02", "X1"])[kind], "flag": np.array(["true", "false", "unknown"])[kind]}
+        # Names that one-hot columns have too.
+        more = {"flag_true": rng.normal(size=n), "size": np.where(rng.random(n) < 0.2, np.nan, rng.normal(size=n))}
+        return pd.DataFrame(
+            {**frame, **more, "missingindicator_size": rng.normal(size=n), "y": np.array([1, 5, 9])[kind]}
+        )
+
+    for name, n, n_kinds in (("t", 24, 3), ("s", 60, 3), ("all", 30, 3), ("some", 30, 2)):
+        rows(n, n_kinds).to_csv(tmp_path / f"{name}.csv", index=False)
+    out = tmp_path / "m.skops"
+    study = ("--target", tmp_path / "t.csv", "--source", tmp_path / "s.csv", "--label", "y", "--jobs", 1)
+    done = run("fit", *study, "--task", "regression", "-o", out)
+    assert done.exit_code == 0, done.output
+    for name in ("all", "some"):
+        found = predictions(out, tmp_path / f"{name}.csv")
+        assert found["check"]["root_mean_squared_error"] < 1
+        assert not [note for note in found["notes"] if "not seen" in note]
+    huge = rows(12, 3).assign(flag_true=[1e90] * 12)
+    huge.to_csv(tmp_path / "huge.csv", index=False)
+    assert "huge.csv cannot be used (X has a value of" in refused(run("predict", out, tmp_path / "huge.csv"), "predict")
+
+
+def test_json_of_a_name_that_is_no_utf_8(capsysbinary):
+    print_json({"file": "caf\udce9"})
+    assert json.loads(capsysbinary.readouterr().out) == {"file": "caf\udce9"}

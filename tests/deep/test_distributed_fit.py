@@ -321,3 +321,5 @@ _leave(3)
 """
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=300, check=False)
     assert (done.returncode, done.stdout, done.stderr) == (3, "outhandler\n", "err")
+    no_output = "import sys; from gapmin.deep._worker import _leave; sys.stdout = None; sys.stderr.close(); _leave(0)"
+    assert subprocess.run([sys.executable, "-c", no_output], timeout=300, check=False).returncode == 0

@@ -136,10 +136,10 @@ def test_of_several_sources_the_one_with_other_columns_is_named_and_left_out():
     assert model.transfer_verdict_.other_columns == (2,)
     assert model.transfer_verdict_.left_out == (2,)
     assert "Left out: source 2. The columns of source 2 do not" in str(model.transfer_verdict_)
-    assert "Left out: old. The columns of old do not" in model.transfer_verdict_.in_words(["new", "old"])
+    assert "Left out: old. The columns of old do not" in model.transfer_verdict_.in_words({1: "new", 2: "old"})
     both = replace(model.transfer_verdict_, left_out=(1, 2), other_columns=())
     assert str(both).endswith("Left out: sources 1 and 2.")
-    assert both.to_dict(["new", "old"])["sentence"].endswith("Left out: new and old.")
+    assert both.to_dict({1: "new"})["sentence"].endswith("Left out: new and source 2.")
     assert model.transfer_verdict_.columns_match is True
     assert model.domain_weight_[1] > 0.3
     assert model.domain_weight_[2] == 0

@@ -190,8 +190,27 @@ def test_decimal_commas(write):
     assert table.notes == (f"{path} has decimal commas, such as '3,14': read as numbers",)
 
 
-def test_points_beside_commas_decide_nothing(write):
-    assert columns(write("a.csv", "a;b\n3,14;2.5\n")) == {"a": ["3,14"], "b": [2.5]}
+def test_marks_are_those_of_each_column(write):
+    assert columns(write("a.csv", "a;b\n3,14;2.5\n")) == {"a": [3.14], "b": [2.5]}
+    assert columns(write("b.csv", "a;b\n3,14;2.5\n4.5;1\n")) == {"a": ["3,14", "4.5"], "b": [2.5, 1]}
+    rows = "a;day;ip;part\n1.158,97;01.01.2000;10.0.1.1;0.05\n0,5;02.01.2000;10.0.1.2;2\n"
+    assert columns(write("c.csv", rows)) == {
+        "a": [1158.97, 0.5],
+        "day": ["01.01.2000", "02.01.2000"],
+        "ip": ["10.0.1.1", "10.0.1.2"],
+        "part": [0.05, 2],
+    }
+    rows = 'a,list\n"1,100","2,1,1"\n"20","3,3,1"\n'
+    assert columns(write("d.csv", rows)) == {"a": [1100, 20], "list": ["2,1,1", "3,3,1"]}
+
+
+def test_columns_that_are_asked_for_as_text(write):
+    path = write("a.csv", "zip,n,flag\n01,1,true\n,2,false\n")
+    frame = read_table(path, ["zip", "flag", "other"]).frame
+    assert frame["zip"].iloc[0] == "01"
+    assert frame["zip"].isna().tolist() == [False, True]
+    assert frame["flag"].tolist() == ["true", "false"]
+    assert frame["n"].tolist() == [1, 2]
 
 
 def test_thousands(write):

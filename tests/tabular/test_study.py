@@ -416,3 +416,61 @@ def test_a_source_that_holds_the_targets_rows(tmp_path):
     assert "some.csv holds 3 of the 20 rows of the target" in some.notes[-1]
     none = read_study(target, [write("none.csv", lines[20:])], "y")
     assert not any("rows of the target" in note for note in none.notes)
+
+
+def test_what_is_a_number_in_one_file_and_a_text_in_another_is_as_it_is_written(files):
+    target = table(zip=words("01", "02"), flag=words("true", "false"), m=words("1.50", "2"))
+    source = table(zip=words("01", "X1", "02"), flag=words("true", "unknown", "false"), m=words("1.50", "new", "2"))
+    for one, other in ((target, source), (source, target)):
+        made = study(files(one, other))
+        levels = {column.name: set(column.levels) for column in made.schema.columns}
+        assert levels["zip"] == {"01", "02", "X1"}
+        assert levels["flag"] == {"true", "false", "unknown"}
+        assert levels["m"] == {"1.50", "2", "new"}
+        for X, _ in (made.target, made.sources["source"]):
+            assert set(X["zip"]) <= levels["zip"]
+
+
+def test_a_label_that_is_a_text_in_the_target_is_one_in_the_source(files):
+    target, source = table(), table()
+    target["y"], source["y"] = words("01", "02", "X"), words("01", "02")
+    made = study(files(target, source))
+    assert made.schema.classes == ("01", "02", "X")
+    assert made.sources["source"][1].tolist() == source["y"]
+    target["y"], source["y"] = words("true", "false", "maybe"), words("true", "false")
+    assert study(files(target, source)).sources["source"][1].tolist() == source["y"]
+
+
+def test_texts_of_numbers_with_other_marks_stay_numbers(tmp_path):
+    target, source = tmp_path / "t.csv", tmp_path / "s.csv"
+    target.write_text("x;n;y\n" + "".join(f"{i},5;{1 + i % 2}.000;{i % 7},1\n" for i in range(30)))
+    source.write_text("x;n;y\n" + "".join(f"{i},5;{'many' if i % 3 else '1000'};{i % 7},1\n" for i in range(30)))
+    made = read_study(target, [source], "y")
+    assert {column.name: set(column.levels) for column in made.schema.columns}["n"] == {"1000", "2000", "many"}
+
+
+def test_numbers_of_rows_are_dropped(files):
+    target, source = table(row=range(N)), table(row=range(2000, 2000 + N))
+    made = study(files(target, source))
+    assert made.schema.names == ("x",)
+    assert "dropped column 'row': which number the rows, in each file from elsewhere on" in made.notes
+    source["row"] = list(range(N))  # the same in both: perhaps an age
+    assert study(files(target, source)).schema.names == ("x", "row")
+    source["row"] = [2000 + 5 * i for i in range(N)]
+    assert study(files(target, source)).schema.names == ("x", "row")
+
+
+def test_values_beyond_all_sense_are_missing(files):
+    target, source = table(), table()
+    target["z"] = source["z"] = [float(i) for i in range(N)]
+    source["z"] = [1.797e308, *source["z"][1:]]
+    made = study(files(target, source))
+    assert np.isnan(made.sources["source"][0]["z"].iloc[0])
+    assert any(
+        note.endswith("source.csv has 1 value beyond 1e+100 in column 'z': taken as missing") for note in made.notes
+    )
+    source["y"] = [1e120, *source["y"][1:]]
+    assert (
+        "source.csv has the label 1e+120 at row 1 below the header in column 'y', beyond 1e+100: leave it empty"
+        in refused(files(target, source), task="regression")
+    )

@@ -42,11 +42,11 @@ def ending_in_a_line(command: str, *, left: str) -> Iterator[None]:
         raise typer.Exit(INTERRUPTED) from None
 
 
-def refuse_to_lose(command: str, out: Path, inputs: Sequence[Path]) -> None:
+def refuse_to_lose(command: str, out: Path, inputs: Sequence[Path], option: str = "--out") -> None:
     """Refuse to write over a file that is read."""
     for path in inputs:
         if out.resolve() == path.resolve():
-            refuse(command, f"--out is {printable(str(out))}, which is read: name another file")
+            refuse(command, f"{option} is {printable(str(out))}, which is read: name another file")
 
 
 def printable(text: str) -> str:
@@ -64,7 +64,12 @@ def print_json(content: dict[str, Any]) -> None:
     """Print one JSON object."""
     import typer
 
-    typer.echo(json.dumps(content, indent=2, ensure_ascii=False, allow_nan=False))
+    text = json.dumps(content, indent=2, ensure_ascii=False, allow_nan=False)
+    try:
+        text.encode()
+    except UnicodeEncodeError:  # of a file's name that is no UTF-8
+        text = json.dumps(content, indent=2, allow_nan=False)
+    typer.echo(text)
 
 
 def print_tables(tables: Sequence[Table]) -> None:

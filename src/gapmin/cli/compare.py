@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from gapmin.cli._common import INTERRUPTED, check_writable, refuse, refuse_below_one, require
+from gapmin.cli._files import refuse_to_lose
 
 if TYPE_CHECKING:
     import typer
@@ -48,6 +49,7 @@ def add_to(app: "typer.Typer") -> None:
         if not 0 <= seed < 2**32:
             refuse("compare", f"--seed is {seed}: take a number from 0 to {2**32 - 1:,}")
         if report is not None:
+            refuse_to_lose("compare", report, [target, *source], "--report")
             check_writable("compare", report, "--report")
             require("matplotlib", "jinja2", extra="report")
         require("pandas", extra="cli")

@@ -76,11 +76,15 @@ def _predict(path: Path, new: Path, out: Path | None, proba: bool, as_json: bool
     schema = model.schema
     if proba and schema.classes is None:
         refuse("predict", f"--proba is for classes, and {printable(str(path))} predicts numbers: leave it out")
-    table = read_table(new)
+    texts = [column.name for column in schema.columns if column.kind == "category"]
+    table = read_table(new, [*texts, schema.label] if schema.label_kind == "text" else texts)
     X, notes = model.conform(table.frame, str(new))
     notes = (*table.notes, *notes)
-    predicted = model.pipeline.predict(X)
-    shares = model.pipeline.predict_proba(X) if proba else None
+    try:
+        predicted = model.pipeline.predict(X)
+        shares = model.pipeline.predict_proba(X) if proba else None
+    except ValueError as error:  # a number that is out of all proportion to those of training
+        refuse("predict", f"{printable(str(new))} cannot be used ({printable(str(error))}): mend its numbers")
     check = measured(schema, table.frame, predicted)
 
     kept = table.frame if out is not None and _ending(out)[0] in _PARQUET else as_written(table)

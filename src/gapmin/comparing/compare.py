@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import time
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
+from itertools import chain, count
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -198,7 +199,22 @@ def _prepared(study: Study, n_splits: int) -> tuple[Rows, tuple[str, ...]]:
         y = np.unique(np.asarray(y), return_inverse=True)[1]
     else:
         y = np.asarray(y, dtype=np.float64)
-    return Rows(X, y, np.asarray(domain), study.schema.task), tuple(map(clean, study.sources))
+    return Rows(X, y, np.asarray(domain), study.schema.task), _distinct(map(clean, study.sources))
+
+
+def _distinct(names: Iterable[str]) -> tuple[str, ...]:
+    """Return names of which none is there twice, and none is that of the target.
+
+    Examples
+    --------
+    >>> _distinct(["a", "target", "a", "a"])
+    ('a', 'target (2)', 'a (2)', 'a (3)')
+    """
+    found = ["target"]
+    for name in names:
+        numbered = (f"{name} ({number})" for number in count(2))
+        found.append(next(each for each in chain([name], numbered) if each not in found))
+    return tuple(found[1:])
 
 
 def _fewer_splits(rows: Rows, n_splits: int) -> int:

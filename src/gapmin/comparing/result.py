@@ -147,5 +147,6 @@ class StudyComparison:
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything as what JSON knows: what is not finite becomes None."""
-        found: dict[str, Any] = plain(asdict(self) | {"verdict": self.verdict.to_dict(list(self.source_sizes))})
+        names = dict(enumerate(self.source_sizes, start=1))
+        found: dict[str, Any] = plain(asdict(self) | {"verdict": self.verdict.to_dict(names)})
         return found

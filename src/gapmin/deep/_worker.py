@@ -9,6 +9,7 @@ import shutil
 import sys
 import threading
 import traceback
+from contextlib import suppress
 from pathlib import Path
 from typing import NoReturn
 
@@ -58,8 +59,9 @@ def _leave(code: int) -> NoReturn:
     cannot have its lock any more, and C++ aborts the process after all of its work is done.
     """
     atexit._run_exitfuncs()
-    sys.stdout.flush()
-    sys.stderr.flush()
+    for stream in (sys.stdout, sys.stderr):
+        with suppress(Exception):  # None, or closed, where the parent has none
+            stream.flush()
     os._exit(code)
 
 

@@ -113,8 +113,9 @@ def _league_section(comparison: StudyComparison) -> Section:
         "Errors of all methods",
         display.size,
     )
+    verdict = comparison.verdict.in_words(dict(enumerate(comparison.source_sizes, start=1)))
     text = [
-        f"{comparison.verdict} The table flatters nobody: there TransferCV searches anew in each fold, without the "
+        f"{verdict} The table flatters nobody: there TransferCV searches anew in each fold, without the "
         "rows that it is tested on."
     ]
     points = [f"{each.method}: {DESCRIPTIONS[each.method]}." for each in comparison.league]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -93,13 +93,13 @@ class TransferVerdict:
     def __str__(self) -> str:
         return self.in_words()
 
-    def in_words(self, source_names: Sequence[str] | None = None) -> str:
+    def in_words(self, source_names: Mapping[int, str] | None = None) -> str:
         """Say it in a sentence or two.
 
         Parameters
         ----------
-        source_names : sequence of str, optional
-            Of sources 1, 2, and so on; without them they go by their numbers.
+        source_names : dict of int to str, optional
+            What sources are called by their number in `sample_domain`; one without a name goes by its number.
         """
         said = self._said
         if self.left_out:
@@ -144,16 +144,18 @@ class TransferVerdict:
         doubt = "; in doubt, the model is the mean of one with and one without them" if self.hedged else ""
         return f"the same learners {gain} ({asked}){doubt}"
 
-    def to_dict(self, source_names: Sequence[str] | None = None) -> dict[str, Any]:
+    def to_dict(self, source_names: Mapping[int, str] | None = None) -> dict[str, Any]:
         """Return the attributes as plain values, and what `in_words` says."""
         values = {name: getattr(self, name) for name in self.__dataclass_fields__}
         return values | {"sentence": self.in_words(source_names)}
 
 
-def _sources(numbers: Sequence[int], names: Sequence[str] | None) -> str:
-    *others, last = map(str, numbers) if names is None else (names[number - 1] for number in numbers)
-    said = f"{', '.join(others)} and {last}" if others else last
-    return said if names is not None else f"sources {said}" if others else f"source {said}"
+def _sources(numbers: Sequence[int], names: Mapping[int, str] | None) -> str:
+    if names is None:
+        *others, last = map(str, numbers)
+        return f"sources {', '.join(others)} and {last}" if others else f"source {last}"
+    *others, last = (names.get(number, f"source {number}") for number in numbers)
+    return f"{', '.join(others)} and {last}" if others else last
 
 
 def beats(one: Trial[Any], other: Trial[Any], n_standard_errors: float) -> bool:

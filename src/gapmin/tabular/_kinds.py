@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
 
 MOST_LEVELS = 30
 _ID_ROWS, _ID_SHARE = 50, 0.9
+_FEWEST_NUMBERED = 10
 _FEW_NOTES = 5
 
 
@@ -29,12 +31,14 @@ def choose_columns(frames: Mapping[str, pd.DataFrame], names: Sequence[str]) -> 
     }
     plain = [name for name in names if all(read_as[file][name] == "number" for file in files)]
     plain_set = set(plain)
-    dropped: dict[str, list[str]] = {"empty": [], "constant": [], "date": [], "id": []}
+    dropped: dict[str, list[str]] = {"empty": [], "constant": [], "date": [], "id": [], "numbering": []}
     notes: list[str] = []
     empty_in: dict[str, list[str]] = {file: [] for file in files}
     usable = set()
     for name, why in _plain_numbers(frames, plain, empty_in).items():
-        if why:
+        if not why and _numbers_rows(frames, name):
+            dropped["numbering"].append(name)
+        elif why:
             dropped[why].append(name)
         else:
             usable.add(name)
@@ -88,6 +92,23 @@ def _plain_numbers(
                 empty_in[file] += [name for name, here in zip(some, empty.tolist(), strict=True) if here]
     constant = (least == most) & ~gaps
     return {name: "empty" if target_empty[j] else "constant" if constant[j] else "" for j, name in enumerate(names)}
+
+
+def _numbers_rows(frames: Mapping[str, pd.DataFrame], name: str) -> bool:
+    """Whether a column has whole numbers, in no order but without a gap, none in two files: it tells files apart.
+
+    Some rows may have gone, for want of a label: up to half of the numbers may lack.
+    """
+    spans = []
+    for frame in frames.values():
+        values = frame[name]
+        if values.dtype.kind not in "iu" or len(values) < _FEWEST_NUMBERED or not values.is_unique:
+            return False
+        spans.append((int(values.min()), int(values.max())))
+        if spans[-1][1] - spans[-1][0] + 1 > 2 * len(values):
+            return False
+    spans.sort()
+    return all(one[1] < other[0] for one, other in pairwise(spans))
 
 
 def _is_constant(profiles: Iterable[Profile]) -> bool:
@@ -149,6 +170,7 @@ def _said(dropped: Mapping[str, list[str]], empty_in: Mapping[str, list[str]], f
         "constant": "with the same value in every row",
         "date": "with dates or times (to use one, turn it into numbers first, such as the year or the days since)",
         "id": "in which nearly every row has a text of its own, such as ids, names or free text",
+        "numbering": "which number the rows, in each file from elsewhere on",
     }
     notes = [f"dropped {one_of(dropped[why])}: {said}" for why, said in reasons.items() if dropped[why]]
     gone = set(dropped["empty"])

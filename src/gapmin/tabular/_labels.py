@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ._messages import TableError, at_row, counted, listed, quoted
-from ._values import MOSTLY, as_numbers, as_texts, as_truths, kind_of_dtype, profile
+from ._values import LARGEST, MOSTLY, as_numbers, as_texts, as_truths, kind_of_dtype, profile
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -173,6 +173,12 @@ def _regression_labels(labels: pd.Series, file: str) -> NDArray[np.float64]:
         raise TableError(
             f"{file} has the label {quoted(labels.iloc[row])} at {at_row(labels.index[row])} in column "
             f"{quoted(labels.name)}, which is no number: mend it, leave it empty, or use --task classification"
+        )
+    if (np.abs(numbers) > LARGEST).any():
+        row = int(np.argmax(np.abs(numbers) > LARGEST))
+        raise TableError(
+            f"{file} has the label {numbers[row]:g} at {at_row(labels.index[row])} in column {quoted(labels.name)}, "
+            f"beyond {LARGEST:g}: leave it empty if it means that there is none, or divide the column"
         )
     return numbers
 

@@ -43,6 +43,8 @@ class TextFormat:
     ----------
     separator, encoding, decimal : str
     thousands : str or None
+    other_marks : frozenset of int
+        Columns in which commas and points are not these marks: dates, lists, numbers with a decimal point.
     names : tuple of str
         The header, without the spaces around its names; empty where a name is missing.
     width : int
@@ -57,6 +59,7 @@ class TextFormat:
     encoding: str
     decimal: str
     thousands: str | None
+    other_marks: frozenset[int]
     names: tuple[str, ...]
     width: int
     n_rows: int
@@ -120,10 +123,9 @@ def _inspect(path: Path, compressed: bool, encoding: str, notes: list[str]) -> T
             names, width, n_rows, more = _scan(path, rows, separator, int(bool(declared)))
         except csv.Error as error:
             raise TableError(f"{path} has a quote that is never closed ({error}): close or remove it") from error
-    decimal, thousands, said = _marks(sample, separator, path)
-    return TextFormat(
-        separator, encoding, decimal, thousands, names, width, n_rows, int(bool(declared)), (*notes, *more, *said)
-    )
+    marks, said = _marks(sample, separator, path)
+    lines_before = int(bool(declared))
+    return TextFormat(separator, encoding, *marks, names, width, n_rows, lines_before, (*notes, *more, *said))
 
 
 def _records(sample: list[str], separator: str) -> list[list[str]]:
@@ -189,23 +191,55 @@ def _scan(path: Path, lines: Iterator[str], separator: str, before: int) -> tupl
     return tuple(names), widest, n_rows, notes
 
 
-def _marks(sample: list[str], separator: str, path: Path) -> tuple[str, str | None, list[str]]:
-    """Return the decimal mark and that of thousands, as far as the first lines tell."""
-    numbers = [
-        field.strip()
-        for record in _records(sample, separator)[1:]
-        for field in record
-        if field and (field[0] in "+-." or field[0].isdigit()) and ("," in field or "." in field)
-    ]
-    commas = [text for text in numbers if _COMMA_DECIMAL.fullmatch(text)]
-    grouped = [text for text in numbers if _COMMA_THOUSANDS.fullmatch(text)]
-    points = any(_POINT_DECIMAL.fullmatch(text) and not _POINT_THOUSANDS.fullmatch(text) for text in numbers)
-    certain = [text for text in commas if not _COMMA_THOUSANDS.fullmatch(text)]
+def _marks(sample: list[str], separator: str, path: Path) -> tuple[tuple[str, str | None, frozenset[int]], list[str]]:
+    """Return the decimal mark, that of thousands, the columns with others, and notes, as far as the first lines tell.
+
+    Each column is looked at by itself: beside decimal commas there may be versions with points, and beside thousands
+    dates or lists.
+    """
+    columns: dict[int, list[str]] = {}
+    for record in _records(sample, separator)[1:]:
+        for place, field in enumerate(record):
+            if field and (field[0] in "+-." or field[0].isdigit()) and ("," in field or "." in field):
+                columns.setdefault(place, []).append(field.strip())
+    found = [_Marks(fields) for fields in columns.values()]
+    certain = [each.certain for each in found if each.certain and not each.has_points]
+    commas = [each.comma for each in found if each.comma]
     # 1,234 may be either: where semicolons part the fields, the comma is their decimal mark.
-    if commas and not points and (certain or separator == ";"):
+    if certain or (commas and separator == ";" and not any(each.has_points for each in found)):
         example = quoted((certain or commas)[0])
-        thousands = "." if any(_POINT_THOUSANDS.fullmatch(text) for text in numbers) else None
-        return ",", thousands, [f"{path} has decimal commas, such as {example}: read as numbers"]
-    if grouped and not certain:
-        return ".", ",", [f"{path} has commas between thousands, such as {quoted(grouped[0])}: read as numbers"]
-    return ".", None, []
+        thousands = "." if any(each.point_thousands for each in found) else None
+        said = [f"{path} has decimal commas, such as {example}: read as numbers"]
+        return (",", thousands, _others(columns, ".", _POINT_THOUSANDS)), said
+    grouped = [each.comma_thousands for each in found if each.comma_thousands]
+    if grouped:
+        said = [f"{path} has commas between thousands, such as {quoted(grouped[0])}: read as numbers"]
+        return (".", ",", _others(columns, ",", _COMMA_THOUSANDS)), said
+    return (".", None, frozenset()), []
+
+
+class _Marks:
+    """What the commas and points in the numbers of one column may mean, each with an example, or ""."""
+
+    def __init__(self, fields: list[str]) -> None:
+        def first(pattern: re.Pattern[str], but: re.Pattern[str] | None = None) -> str:
+            fits = (text for text in fields if pattern.fullmatch(text))
+            return next((text for text in fits if but is None or not but.fullmatch(text)), "")
+
+        self.comma = first(_COMMA_DECIMAL)
+        self.certain = first(_COMMA_DECIMAL, but=_COMMA_THOUSANDS)
+        self.has_points = bool(first(_POINT_DECIMAL, but=_POINT_THOUSANDS))
+        self.point_thousands = _only(fields, ".", _POINT_THOUSANDS)
+        self.comma_thousands = _only(fields, ",", _COMMA_THOUSANDS)
+
+
+def _only(fields: list[str], mark: str, pattern: re.Pattern[str]) -> str:
+    """Return one of the fields with a mark, or "" where some of them are no numbers of that pattern."""
+    marked = [text for text in fields if mark in text]
+    return marked[0] if marked and all(pattern.fullmatch(text) for text in marked) else ""
+
+
+def _others(columns: dict[int, list[str]], mark: str, pattern: re.Pattern[str]) -> frozenset[int]:
+    """Return the columns in which a mark is there but parts no thousands."""
+    marked = {place for place, fields in columns.items() if any(mark in text for text in fields)}
+    return frozenset(place for place in marked if not _only(columns[place], mark, pattern))

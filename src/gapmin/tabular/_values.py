@@ -19,8 +19,12 @@ if TYPE_CHECKING:
 MOSTLY = 0.95
 """A column whose values are numbers up to this share is a column of numbers with stray words."""
 
+LARGEST = 1e100
+"""A number larger than that stands for something else, such as a missing value: its square is hardly one any more."""
+
 _CELLS_AT_ONCE = 2_000_000
 _TRUTH = {"true": 1.0, "false": 0.0}
+_WHOLE = re.compile(r"[+-]?\d+\.0+")
 _DATE = re.compile(
     r"\d{4}[-/.]\d{1,2}([-/.]\d{1,2}([ T]\d{1,2}:\d{2}(:\d{2}([.,]\d+)?)?\s*(Z|UTC|[+-]\d{2}:?\d{2})?)?)?"
     r"|\d{1,2}[-/.]\d{1,2}[-/.](\d{4}|\d{2})( \d{1,2}:\d{2}(:\d{2})?)?|\d{1,2}:\d{2}(:\d{2})?"
@@ -84,7 +88,10 @@ def profile(column: pd.Series) -> Profile:
 
 
 def as_texts(column: pd.Series) -> NDArray[Any]:
-    """Return values as texts without spaces around them, missing ones as NaN; 1.0 is "1", as in a file of integers."""
+    """Return values as texts without spaces around them, missing ones as NaN.
+
+    1.0 is "1", as in a file of integers, and True is "true", as in most files.
+    """
     values = column.to_numpy(dtype=object)
     missing = column.isna().to_numpy()
     known: dict[Any, Any] = {}
@@ -101,7 +108,12 @@ def as_texts(column: pd.Series) -> NDArray[Any]:
 
 def _plain(value: Any) -> Any:
     if isinstance(value, str):
-        return value.strip() or nan
+        text = value.strip()
+        if text.lower() in _TRUTH:  # in whatever case: a file with nothing else in the column has no texts there
+            return text.lower()
+        return text.partition(".")[0] if _WHOLE.fullmatch(text) else text or nan
+    if isinstance(value, bool | np.bool_):
+        return str(value).lower()
     if isinstance(value, float) and value.is_integer() and abs(value) < 2**53:
         return str(int(value))
     return str(value)

@@ -168,7 +168,7 @@ def fit_study(
         pipeline,
         schema,
         files,
-        plain(model.transfer_verdict_.to_dict(names)),
+        plain(model.transfer_verdict_.to_dict(dict(enumerate(names, start=1)))),
         plain(_errors(model)),
         as_in_files(found, sample_domain, files, rows),
         tuple(_without_folders(note, paths) for note in notes),
@@ -213,7 +213,8 @@ def prepared(
         fitted_to = X.iloc[np.sort(np.concatenate([np.flatnonzero(is_target), drawn]))]
     prepare = preprocessor(schema).fit(fitted_to)
     del fitted_to
-    matrix = np.empty((len(X), len(prepare.get_feature_names_out())))
+    # Not by the names of the features, which need not be unique: a colour_red beside a colour that is red.
+    matrix = np.empty((len(X), prepare.transform(X.iloc[:1]).shape[1]))
     for start in range(0, len(X), _ROWS_AT_ONCE):
         matrix[start : start + _ROWS_AT_ONCE] = prepare.transform(X.iloc[start : start + _ROWS_AT_ONCE])
     return prepare, matrix

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import warnings
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,6 +14,7 @@ import numpy as np
 
 from ._messages import TableError, counted, listed, need_pandas, one_of, quoted
 from ._text import TextFormat, inspect_text
+from ._values import as_numbers, is_missing
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -46,7 +47,7 @@ class TableFile:
     notes: tuple[str, ...] = ()
 
 
-def read_table(path: str | os.PathLike[str]) -> TableFile:
+def read_table(path: str | os.PathLike[str], as_text: Collection[str] = ()) -> TableFile:
     r"""Read a table from a CSV, TSV or Parquet file; the file is not changed.
 
     The separator of a text file (comma, semicolon, tab, pipe), its encoding (UTF-8, else Latin-1) and its decimal mark
@@ -56,6 +57,8 @@ def read_table(path: str | os.PathLike[str]) -> TableFile:
     ----------
     path : path
         Ends in .csv, .tsv, .txt, any of these and .gz, .parquet or .pq.
+    as_text : collection of str
+        Columns of a text file whose values are kept as they are written, 01 as 01; those that it has not do not matter.
 
     Returns
     -------
@@ -92,7 +95,7 @@ def read_table(path: str | os.PathLike[str]) -> TableFile:
 
             frame, notes = read_parquet(place)
         else:
-            frame, notes = _read_text(place, compressed)
+            frame, notes = _read_text(place, compressed, as_text)
     except (FileNotFoundError, NotADirectoryError) as error:
         raise TableError(f"{place} is not there: check the name and the folder") from error
     except PermissionError as error:
@@ -145,17 +148,22 @@ def _parts(path: Path) -> tuple[str, str, bool]:
     return inner.stem, ending, compressed
 
 
-def _read_text(path: Path, compressed: bool) -> tuple[pd.DataFrame, list[str]]:
+def _read_text(path: Path, compressed: bool, as_text: Collection[str]) -> tuple[pd.DataFrame, list[str]]:
     form = inspect_text(path, compressed=compressed)
     _refuse_duplicates(path, [name for name in form.names if name])
     if form.n_rows == 0:
         raise TableError(f"{path} has a header but no rows: give a file with rows below the header")
     # Names are given as numbers, so that pandas renames none; the header's own come afterwards.
+    asked = {place for place, name in enumerate(form.names) if name in as_text}
     try:
-        frame = _joined(path, form, compressed)
+        frame = _joined(path, form, compressed, form.other_marks | asked)
     except need_pandas().errors.ParserError as error:
         said = str(error).strip().rsplit("error: ", 1)[-1]
         raise TableError(f"{path} cannot be parsed ({said}): look for a quote that is never closed there") from error
+    for place in form.other_marks - asked:
+        numbers = as_numbers(frame[place])
+        if not np.isnan(numbers[~is_missing(frame[place])]).any():
+            frame[place] = numbers
     frame.columns = list(form.names)
     return frame, list(form.notes)
 
@@ -224,12 +232,12 @@ class _Column:
         return _concatenated(pieces)
 
 
-def _joined(path: Path, form: TextFormat, compressed: bool) -> pd.DataFrame:
+def _joined(path: Path, form: TextFormat, compressed: bool, as_text: Collection[int]) -> pd.DataFrame:
     """Read chunks and put them together column by column, so that no second copy is held."""
     import pandas as pd
 
     columns = {place: _Column(form.n_rows) for place in range(len(form.names))}
-    for chunk in _chunks(path, form, compressed, columns, None):
+    for chunk in _chunks(path, form, compressed, columns, dict.fromkeys(as_text, str)):
         if len(chunk) == form.n_rows:
             return chunk
         for place, column in columns.items():

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ._messages import TableError, at_row, counted, did_you_mean, listed, need_pandas, one_of, quoted
-from ._values import MOSTLY, as_numbers, as_texts, as_truths, is_missing, kind_of_dtype, number_blocks
+from ._values import LARGEST, MOSTLY, as_numbers, as_texts, as_truths, is_missing, kind_of_dtype, number_blocks
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -165,7 +165,7 @@ def conform_values(
     read_as = dict(zip(frame.columns, map(kind_of_dtype, frame.dtypes), strict=True))
     stray: list[str] = []
     new: list[str] = []
-    infinite_in: dict[str, int] = {}
+    beyond_in: dict[str, Any] = {}
     made: dict[str, Any] = {}
     plain = [column.name for column in columns if column.kind == read_as[column.name] == "number"]
     for names, block in number_blocks(frame, plain):
@@ -180,17 +180,19 @@ def conform_values(
             made[column.name] = as_numbers(values) if column.kind == "number" else as_truths(values)
             stray += _stray(column, values, np.isnan(made[column.name]), file_name)
         numbers = made[column.name]
-        n_infinite = int(np.isinf(numbers).sum())
-        if n_infinite:
-            infinite_in[column.name] = n_infinite
-            numbers[np.isinf(numbers)] = np.nan
+        beyond = np.abs(numbers) > LARGEST
+        if beyond.any():
+            beyond_in[column.name] = numbers[beyond]
+            numbers[beyond] = np.nan
     notes = [*stray[:_FEW_NOTES], *new[:_FEW_NOTES]]
     n_more = len(stray) + len(new) - len(notes)
     if n_more:
         notes.append(f"{file_name}: the same in {counted(n_more, 'more column')}")
-    if infinite_in:
-        what = counted(sum(infinite_in.values()), "infinite value")
-        notes.append(f"{file_name} has {what} in {one_of(list(infinite_in))}: taken as missing")
+    if beyond_in:
+        values = np.concatenate(list(beyond_in.values()))
+        size = "infinite value" if np.isinf(values).all() else f"value beyond {LARGEST:g}"
+        what = counted(values.size, size, size.replace("value", "values"))
+        notes.append(f"{file_name} has {what} in {one_of(list(beyond_in))}: taken as missing")
     whole = pd.DataFrame({column.name: made.pop(column.name) for column in columns}, index=frame.index, copy=False)
     # A frame of thousands of single columns is slow to work with; a big one is not copied.
     return (whole.copy() if whole.size < _CELLS_TO_COPY else whole), notes

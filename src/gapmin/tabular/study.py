@@ -16,7 +16,7 @@ from gapmin.domains import stack_domains
 from ._kinds import choose_columns
 from ._labels import LabelPlan, convert, plan_labels, subsample, target_labels
 from ._messages import TableError, did_you_mean, listed, one_of, quoted
-from ._values import is_missing
+from ._values import as_numbers, is_missing, kind_of_dtype
 from .reading import distinct_names, read_table
 from .schema import TASKS, Schema, conform_values
 
@@ -124,7 +124,7 @@ def read_study(
     labels: dict[str, NDArray[Any]] = {}
     plan: LabelPlan | None = None
     for path, name in zip(paths, names, strict=True):
-        frame, said = _labelled(path, label)
+        frame, said = _labelled(path, label, as_text=plan is not None and plan.kind == "text")
         notes += said
         if plan is None:
             plan = plan_labels(frame[label], str(path), task)
@@ -145,6 +145,8 @@ def read_study(
     assert plan is not None
     shared, said = _shared(frames, drop)
     notes += said
+    for path, name in zip(paths, names, strict=True):
+        frames[name] = _as_written(path, frames[name], _texts_elsewhere(frames, name, shared))
     columns, said = choose_columns(frames, shared)
     notes += said
     if not columns:
@@ -209,9 +211,9 @@ def _checked(
     return paths
 
 
-def _labelled(path: Path, label: str) -> tuple[pd.DataFrame, list[str]]:
-    """Read a file and keep its rows with a label."""
-    table = read_table(path)
+def _labelled(path: Path, label: str, *, as_text: bool) -> tuple[pd.DataFrame, list[str]]:
+    """Read a file and keep its rows with a label, which may be asked for as it is written."""
+    table = read_table(path, [label] if as_text else [])
     frame, notes = table.frame, list(table.notes)
     if label not in frame.columns:
         raise TableError(
@@ -226,6 +228,29 @@ def _labelled(path: Path, label: str) -> tuple[pd.DataFrame, list[str]]:
         notes.append(f"{path}: dropped {n_gone:,} of {len(frame):,} rows, which have no label")
         frame = frame[present]
     return frame, notes
+
+
+def _texts_elsewhere(frames: Mapping[str, pd.DataFrame], name: str, shared: Sequence[str]) -> list[str]:
+    """Return the columns that are numbers in a file and texts in another."""
+    read_as = {file: frame[list(shared)].dtypes.map(kind_of_dtype) for file, frame in frames.items()}
+    texts = [kinds for file, kinds in read_as.items() if file != name]
+    return [
+        each for each in shared if read_as[name][each] == "number" and any(kinds[each] == "text" for kinds in texts)
+    ]
+
+
+def _as_written(path: Path, frame: pd.DataFrame, names: Sequence[str]) -> pd.DataFrame:
+    """Return a frame with some of its columns as they are written in the file, 01 as 01.
+
+    Not where the text is no number any more, such as 1.000 with a point between thousands.
+    """
+    if not names:
+        return frame
+    written = read_table(path, names).frame.loc[frame.index, list(names)]
+    same = [
+        name for name in names if np.array_equal(as_numbers(written[name]), as_numbers(frame[name]), equal_nan=True)
+    ]
+    return frame.assign(**{name: written[name] for name in same})
 
 
 def _shared(frames: dict[str, pd.DataFrame], drop: Sequence[str]) -> tuple[list[str], list[str]]:
