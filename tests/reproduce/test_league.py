@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -76,7 +78,7 @@ def test_level_with_the_best_is_within_the_standard_error_of_the_difference():
     (far,) = rows_of(outcomes({**best, OURS: [9.3, 10.4, 11.5]}), False)
     assert far.is_near_best()
     assert not far.is_level_with_best
-    assert "not that of the best itself, on 1)" in findings(rows, False)[2]
+    assert "not that of the best itself, on 1)" in findings(rows, False)[3]
 
 
 def test_the_others_are_asked_the_same():
@@ -130,6 +132,37 @@ def test_the_row_of_a_problem():
     assert row_name("W -> A, 9 vs 10 (Office-Caltech, as they are)") == "W -> A (Office-Caltech, as they are)"
     assert row_name("rec vs sci (20 Newsgroups)") == "rec vs sci (20 Newsgroups)"
     assert row_name("digits -> mnist, odd") == "digits -> mnist, odd"
+
+
+def test_the_ordinary_test_is_told_too():
+    # Differences 4, 4 and 4.5: t is 25 without the correction, and with 1000 tested rows for each that trains 0.8.
+    def found(ours):
+        made = outcomes({**ERRORS, OURS: ours, "pooled": [26.0, 36.0, 31.5]})
+        return rows_of([replace(each, measured=replace(each.measured, n_test=90000)) for each in made], False)
+
+    worse, better = found([24.0, 34.0, 29.5]), found([16.0, 26.0, 20.5])
+    assert significantly_worse(worse) == []
+    assert "worse than the target alone on 1 and better on 0 (Holm again); pooled 1 and 0" in findings(worse, False)[2]
+    assert "worse than the target alone on 0 and better on 1 (Holm again); pooled 1 and 0" in findings(better, False)[2]
+
+
+def test_what_failed_is_said():
+    found = [
+        *outcomes(ERRORS),
+        *outcomes(ERRORS, name="A -> C, 1 vs 2 (x)"),
+        *outcomes(ERRORS, name="A -> C, 3 vs 4 (x)"),
+    ]
+    lost = [
+        replace(each, measured=None, failure="no")
+        if (each.cell.problem, each.cell.method) == ("A -> C, 3 vs 4 (x)", "TransferBoost")
+        else each
+        for each in found
+    ]
+    section = league_section(lost)
+    assert [row.problem for row in rows_of(lost, False)] == ["p"]
+    assert section.points[-1].endswith("not counted, for some fits failed in every split: “A → C (x)”.")
+    # Without the target alone there is nothing to compare with.
+    assert rows_of([each for each in found if each.cell.method != TARGET_ONLY], False) == []
 
 
 def test_both_leagues_are_shown_with_what_was_dropped():

@@ -58,10 +58,9 @@ class Row:
         test = corrected_t_test(self.errors[OURS] - self.errors[self.best_but(OURS)], self.n_train, n_test=0)
         return test.mean <= (test.standard_error if len(self.errors[OURS]) > 1 else 0.0)
 
-    @property
-    def against_alone(self) -> TTest:
-        """The corrected resampled t-test of ours against the target alone."""
-        return corrected_t_test(self.errors[OURS] - self.errors[ALONE], self.n_train, self.n_test)
+    def against_alone(self, method: str = OURS, *, corrected: bool = True) -> TTest:
+        """Test a method against the target alone: the corrected resampled t-test, or the ordinary paired one."""
+        return corrected_t_test(self.errors[method] - self.errors[ALONE], self.n_train, self.n_test if corrected else 0)
 
     @property
     def regret(self) -> float:
@@ -74,24 +73,31 @@ def rows_of(outcomes: Sequence[Outcome], poisoned: bool, row_of: Callable[[str],
 
     Of a row with several problems the errors are averaged split by split, and every fit is asked what it dropped.
     """
-    groups: dict[str, list[Outcome]] = {}
-    for each in outcomes:
-        if (each.cell.values["poison"] != "none") == poisoned and each.measured:
-            groups.setdefault(row_of(each.cell.problem), []).append(each)
-    rows = (_row(name, group) for name, group in groups.items())
+    rows = (_row(name, group) for name, group in _groups(outcomes, poisoned, row_of).items())
     return [row for row in rows if row is not None]
 
 
+def _groups(outcomes: Sequence[Outcome], poisoned: bool, row_of: Callable[[str], str]) -> dict[str, list[Outcome]]:
+    groups: dict[str, list[Outcome]] = {}
+    for each in outcomes:
+        if (each.cell.values["poison"] != "none") == poisoned:
+            groups.setdefault(row_of(each.cell.problem), []).append(each)
+    return groups
+
+
 def _row(name: str, outcomes: Sequence[Outcome]) -> Row | None:
-    found = {(each.cell.problem, each.cell.method, each.cell.split): each.measured for each in outcomes}
-    problems = list(dict.fromkeys(problem for problem, _, _ in found))
+    """Return the row of some problems, None where no split has a result of every method on every problem."""
+    found = {
+        (each.cell.problem, each.cell.method, each.cell.split): each.measured for each in outcomes if each.measured
+    }
+    problems = list(dict.fromkeys(each.cell.problem for each in outcomes))
     methods = [method for method in METHODS if any(each.cell.method == method for each in outcomes)]
     splits = [
         split
         for split in sorted({each.cell.split for each in outcomes})
         if all((problem, method, split) in found for problem in problems for method in methods)
     ]
-    if OURS not in methods or not splits:
+    if not {OURS, ALONE} <= set(methods) or not splits:
         return None
 
     def values(method: str, of: Callable[[Any], float]) -> NDArray[Any]:
@@ -115,9 +121,31 @@ def pairs_of(outcomes: Sequence[Outcome], poisoned: bool) -> list[Row]:
 
 def significantly_worse(rows: Sequence[Row]) -> list[str]:
     """Return the problems on which ours is worse than the target alone, after Holm's correction over all problems."""
-    tests = [row.against_alone for row in rows]
+    return _differing(rows, OURS, corrected=True)[0]
+
+
+def _differing(rows: Sequence[Row], method: str, *, corrected: bool) -> tuple[list[str], list[str]]:
+    """Return the problems on which a method is significantly worse, and better, than the target alone."""
+    asked = [row for row in rows if method in row.errors]
+    tests = [row.against_alone(method, corrected=corrected) for row in asked]
     adjusted = holm([test.p_value for test in tests])
-    return [row.problem for row, test, p in zip(rows, tests, adjusted, strict=True) if test.mean > 0 and p < LEVEL]
+    clear = [(row.problem, test.mean > 0) for row, test, p in zip(asked, tests, adjusted, strict=True) if p < LEVEL]
+    worse, better = ([name for name, is_worse in clear if is_worse == wanted] for wanted in (True, False))
+    return worse, better
+
+
+def _plainly(rows: Sequence[Row]) -> str:
+    """Say what the ordinary t-test finds, which takes the splits as independent."""
+    counts = {
+        method: tuple(map(len, _differing(rows, method, corrected=False))) for method in METHODS if method != ALONE
+    }
+    worse, better = counts.pop(OURS)
+    others = ", ".join(f"{method} {n_worse} and {n_better}" for method, (n_worse, n_better) in counts.items())
+    return (
+        "The corrected test hardly finds anything where so many more rows test than train, of any method; the ordinary "
+        f"paired t-test, for which the splits are independent, finds {OURS} worse than the target alone on {worse} and "
+        f"better on {better} (Holm again); {others}."
+    )
 
 
 def findings(rows: Sequence[Row], poisoned: bool) -> list[str]:
@@ -134,13 +162,14 @@ def findings(rows: Sequence[Row], poisoned: bool) -> list[str]:
         f"Its error is {abs(regret):.1f}% {'below' if regret <= 0 else 'above'} that of the target alone in the mean "
         f"over the problems; its mean error is higher on {len(behind)} of them"
         + (f": {listed([row.problem for row in behind])}." if behind else "."),
+        _plainly(rows),
         f"Within one standard error of the best of all others on {len(near)} of {n} problems "
         f"({100 * len(near) / n:.0f}%; if that is the standard error of the difference on the same splits and not that "
         f"of the best itself, on {level})"
         + (f"; not on {listed([row.problem for row in rows if not row.is_near_best()])}." if len(near) < n else "."),
     ]
     if poisoned:
-        share = 100 * float(np.mean([row.dropped.mean() for row in rows]))
+        share = 100 * float(np.mean(np.concatenate([row.dropped for row in rows])))
         kept = [row.problem for row in rows if row.dropped.mean() <= 0.5]
         said.append(
             f"The poisoned source is dropped (at most {100 * _DROPPED:.0f}% of the weight) in {share:.0f}% of the fits"
@@ -165,7 +194,8 @@ def league_table(rows: Sequence[Row], caption: str, poisoned: bool) -> Table:
         part = [row for row in rows if row.is_regression == regression]
         if part:
             groups.append(RowGroup(heading, [_entries(row, poisoned) for row in part]))
-    n_splits = max(row.errors[OURS].size for row in rows)
+    sizes = sorted({row.errors[OURS].size for row in rows})
+    n_splits = str(sizes[0]) if len(sizes) == 1 else f"{sizes[0]} to {sizes[-1]}"
     notes = [
         f"Mean ± standard error over {n_splits} splits, the lowest in bold. “Less target only” is {OURS}'s error less "
         "that of the target alone, with the p-value of the corrected resampled t-test before Holm's correction.",
@@ -185,7 +215,7 @@ def _entries(row: Row, poisoned: bool) -> list[Entry]:
             continue
         mean = row.mean(method)
         entries.append(Entry(format_number(mean), f" ±{format_number(row.standard_error(method), 2)}", mean == lowest))
-    test = row.against_alone
+    test = row.against_alone()
     difference = f"{'+' if test.mean > 0 else ''}{format_number(test.mean)}"
     entries.append(Entry(difference, f" p={test.p_value:.2f}" if np.isfinite(test.p_value) else ""))
     if poisoned:
@@ -195,10 +225,10 @@ def _entries(row: Row, poisoned: bool) -> list[Entry]:
 
 def _of_pairs(pairs: Sequence[Row], poisoned: bool) -> str:
     """Say what the league asks of each pair of classes by itself."""
-    n = len(pairs)
+    n, worse = len(pairs), significantly_worse(pairs)
     said = (
         f"Each pair of classes of Office-Caltech by itself: significantly worse than the target alone (Holm over {n}) "
-        f"on {len(significantly_worse(pairs))} of {n}, a higher mean error on "
+        f"on {len(worse)} of {n}{': ' + listed(worse) if worse else ''}, a higher mean error on "
         f"{sum(row.mean(OURS) > row.mean(ALONE) for row in pairs)}, within one standard error of the best of all "
         f"others on {sum(row.is_near_best() for row in pairs)}"
     )
@@ -227,6 +257,10 @@ def league_section(outcomes: Sequence[Outcome]) -> Section:
         rows, pairs = rows_of(outcomes, poisoned), pairs_of(outcomes, poisoned)
         if rows:
             said = findings(rows, poisoned) + ([_of_pairs(pairs, poisoned)] if pairs else [])
+            missing = [
+                name for name in _groups(outcomes, poisoned, row_name) if name not in {row.problem for row in rows}
+            ]
+            said += [f"Not counted, for some fits failed in every split: {listed(missing)}."] if missing else []
             points += [f"{opening}: {each[0].lower()}{each[1:]}" for each in said]
             tables.append(league_table(rows, caption, poisoned))
         if pairs:
