@@ -474,3 +474,13 @@ def test_values_beyond_all_sense_are_missing(files):
         "source.csv has the label 1e+120 at row 1 below the header in column 'y', beyond 1e+100: leave it empty"
         in refused(files(target, source), task="regression")
     )
+
+
+def test_a_class_called_none_is_told(files):
+    target = table()
+    target["y"] = ["None", "mild", "mild"] * (N // 3)
+    said = refused(files(target, table(y=["mild"] * N)))
+    assert (
+        f"one class ('mild') in all {2 * N // 3} rows of column 'y' that have a label ({N // 3} others have none: "
+        in said
+    )

@@ -39,8 +39,8 @@ class LabelPlan:
     note: str
 
 
-def plan_labels(labels: pd.Series, file: str, task: str | None) -> LabelPlan:
-    """Decide the task from the target's labels, none of which is missing."""
+def plan_labels(labels: pd.Series, file: str, task: str | None, n_unlabelled: int = 0) -> LabelPlan:
+    """Decide the task from the target's labels, none of which is missing; for messages, how many others are."""
     if len(labels) < FEWEST_ROWS:
         raise TableError(
             f"{file} has {counted(len(labels), 'row')} with a label in column {quoted(labels.name)}: "
@@ -69,7 +69,8 @@ def plan_labels(labels: pd.Series, file: str, task: str | None) -> LabelPlan:
     classes = tuple(np.unique(convert_classes(labels, kind)).tolist())
     if len(classes) < 2:
         raise TableError(
-            f"{file} has one class ({quoted(classes[0])}) in all {len(labels):,} rows of column {name}: "
+            f"{file} has one class ({quoted(classes[0])}) in all {len(labels):,} rows of column {name}"
+            f"{_others(n_unlabelled)}: "
             "add target rows of another class, or name another column with --label"
         )
     if len(classes) > max(_MOST_CODES, len(labels) / 2):
@@ -78,6 +79,12 @@ def plan_labels(labels: pd.Series, file: str, task: str | None) -> LabelPlan:
             f"{listed(classes, 2)}: name a column with fewer classes, or use --task regression if they are numbers"
         )
     return LabelPlan(task, kind, classes, note)
+
+
+def _others(n_unlabelled: int) -> str:
+    if not n_unlabelled:
+        return ""
+    return f" that have a label ({counted(n_unlabelled, 'other has', 'others have')} none: empty, None, NA or null)"
 
 
 def convert_classes(labels: pd.Series, kind: str) -> NDArray[Any]:

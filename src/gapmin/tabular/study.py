@@ -124,10 +124,10 @@ def read_study(
     labels: dict[str, NDArray[Any]] = {}
     plan: LabelPlan | None = None
     for path, name in zip(paths, names, strict=True):
-        frame, said = _labelled(path, label, as_text=plan is not None and plan.kind == "text")
+        frame, n_gone, said = _labelled(path, label, as_text=plan is not None and plan.kind == "text")
         notes += said
         if plan is None:
-            plan = plan_labels(frame[label], str(path), task)
+            plan = plan_labels(frame[label], str(path), task, n_gone)
             y, said = target_labels(frame[label], plan, str(path))
             notes += [plan.note, *said]
         else:
@@ -211,8 +211,8 @@ def _checked(
     return paths
 
 
-def _labelled(path: Path, label: str, *, as_text: bool) -> tuple[pd.DataFrame, list[str]]:
-    """Read a file and keep its rows with a label, which may be asked for as it is written."""
+def _labelled(path: Path, label: str, *, as_text: bool) -> tuple[pd.DataFrame, int, list[str]]:
+    """Read a file and keep its rows with a label, which may be asked for as it is written; count the others."""
     table = read_table(path, [label] if as_text else [])
     frame, notes = table.frame, list(table.notes)
     if label not in frame.columns:
@@ -227,7 +227,7 @@ def _labelled(path: Path, label: str, *, as_text: bool) -> tuple[pd.DataFrame, l
     if n_gone:
         notes.append(f"{path}: dropped {n_gone:,} of {len(frame):,} rows, which have no label")
         frame = frame[present]
-    return frame, notes
+    return frame, n_gone, notes
 
 
 def _texts_elsewhere(frames: Mapping[str, pd.DataFrame], name: str, shared: Sequence[str]) -> list[str]:
