@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
@@ -41,3 +43,47 @@ def check_sample_weight(sample_weight: ArrayLike | None, n_rows: int) -> NDArray
     if not weight.any():
         raise ValueError("every sample_weight is zero: give the rows to learn from a positive weight")
     return weight
+
+
+def check_class_names(labels: NDArray[Any]) -> None:
+    """Raise an error where labels of any type have gaps, or are of types that have no order.
+
+    Examples
+    --------
+    >>> check_class_names(np.array(["a", None], dtype=object))
+    Traceback (most recent call last):
+        ...
+    ValueError: y has None at row 1: give every row a label, or leave the row out
+    """
+    if labels.dtype != object:
+        return
+    for row, label in enumerate(labels):
+        if label is None or label != label:
+            raise ValueError(f"y has {label} at row {row}: give every row a label, or leave the row out")
+    texts = np.array([isinstance(label, str) for label in labels])
+    if texts.any() and not texts.all():
+        text, other = labels[texts.argmax()], labels[texts.argmin()]
+        raise ValueError(
+            f"y has the text {text!r} and {other!r}, which is none: write all classes as texts or as numbers"
+        )
+
+
+def check_numbers(labels: NDArray[Any]) -> None:
+    """Raise an error where a label is a text that is no number.
+
+    Examples
+    --------
+    >>> check_numbers(np.array(["1.5", "high"]))
+    Traceback (most recent call last):
+        ...
+    ValueError: y has 'high' at row 1, which is no number: give numbers, or use a classifier
+    """
+    if labels.dtype.kind not in "OUS":
+        return
+    for row, label in enumerate(labels.tolist()):
+        try:
+            float(label)
+        except (TypeError, ValueError):
+            raise ValueError(
+                f"y has {label!r} at row {row}, which is no number: give numbers, or use a classifier"
+            ) from None

@@ -64,6 +64,25 @@ def test_data(booster, arguments, message):
         booster(NeverFit()).fit(X, labels, **arguments)
 
 
+@pytest.mark.parametrize("booster", BOOSTERS)
+def test_labels(booster):
+    gaps = np.array([None, *y[1:]], dtype=object)
+    mixed = np.array([1, *["a"] * 9], dtype=object)
+    if "Regressor" in booster.__name__:
+        expected = {
+            (*gaps,): "y has None at row 0, which is no number",
+            (*mixed,): "y has 'a' at row 1, which is no number",
+        }
+    else:
+        expected = {
+            (*gaps,): "y has None at row 0: give every",
+            (*mixed,): "y has the text 'a' and 1, which is none: write",
+        }
+    for labels, message in expected.items():
+        with pytest.raises(ValueError, match=message):
+            booster(NeverFit()).fit(X, np.array(labels, dtype=object), sample_domain=domain)
+
+
 @pytest.mark.parametrize("booster", [b for b in BOOSTERS if "Classifier" in b.__name__])
 def test_a_target_with_one_class(booster):
     labels = np.r_[[3] * 4, y[4:]]
