@@ -159,7 +159,7 @@ def findings(rows: Sequence[Row], poisoned: bool) -> list[str]:
     said = [
         f"Significantly worse than the target alone (corrected resampled t-test, Holm over {n} problems) on "
         f"{len(worse)} of {n} problems{': ' + listed(worse) if worse else ''}.",
-        f"Its error is {abs(regret):.1f}% {'below' if regret <= 0 else 'above'} that of the target alone in the mean "
+        f"Its error is {abs(regret):.{1 if abs(regret) >= 0.1 else 2}f}% {'below' if regret <= 0 else 'above'} that of the target alone in the mean "
         f"over the problems; its mean error is higher on {len(behind)} of them"
         + (f": {listed([row.problem for row in behind])}." if behind else "."),
         _plainly(rows),
