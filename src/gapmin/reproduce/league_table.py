@@ -153,14 +153,15 @@ def findings(rows: Sequence[Row], poisoned: bool) -> list[str]:
     n = len(rows)
     worse = significantly_worse(rows)
     regret = 100 * float(np.mean([row.regret for row in rows]))
+    n_digits = 1 if abs(regret) >= 0.1 else 2
     near = [row for row in rows if row.is_near_best()]
     level = sum(row.is_level_with_best for row in rows)
     behind = [row for row in rows if row.mean(OURS) > row.mean(ALONE)]
     said = [
         f"Significantly worse than the target alone (corrected resampled t-test, Holm over {n} problems) on "
         f"{len(worse)} of {n} problems{': ' + listed(worse) if worse else ''}.",
-        f"Its error is {abs(regret):.{1 if abs(regret) >= 0.1 else 2}f}% {'below' if regret <= 0 else 'above'} that of the target alone in the mean "
-        f"over the problems; its mean error is higher on {len(behind)} of them"
+        f"Its error is {abs(regret):.{n_digits}f}% {'below' if regret <= 0 else 'above'} that of the target alone in "
+        f"the mean over the problems; its mean error is higher on {len(behind)} of them"
         + (f": {listed([row.problem for row in behind])}." if behind else "."),
         _plainly(rows),
         f"Within one standard error of the best of all others on {len(near)} of {n} problems "
