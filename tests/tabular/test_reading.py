@@ -200,6 +200,8 @@ def test_marks_are_those_of_each_column(write):
         "ip": ["10.0.1.1", "10.0.1.2"],
         "part": [0.05, 2],
     }
+    assert columns(write("e.csv", 'a,list\n2.5,"2,1"\n')) == {"a": [2.5], "list": ["2,1"]}
+    assert columns(write("f.csv", "a;b;list\n2.5;1.5;2,1\n")) == {"a": [2.5], "b": [1.5], "list": ["2,1"]}
     rows = 'a,list\n"1,100","2,1,1"\n"20","3,3,1"\n'
     assert columns(write("d.csv", rows)) == {"a": [1100, 20], "list": ["2,1,1", "3,3,1"]}
 

@@ -205,8 +205,11 @@ def _marks(sample: list[str], separator: str, path: Path) -> tuple[tuple[str, st
     found = [_Marks(fields) for fields in columns.values()]
     certain = [each.certain for each in found if each.certain and not each.has_points]
     commas = [each.comma for each in found if each.comma]
+    n_points = sum(each.has_points for each in found)
+    # Beside decimal points, 2,1 may be a list: commas must be in as many columns, and not part the fields as well.
+    outweighs = not n_points or (separator != "," and len(certain) >= n_points)
     # 1,234 may be either: where semicolons part the fields, the comma is their decimal mark.
-    if certain or (commas and separator == ";" and not any(each.has_points for each in found)):
+    if (certain and outweighs) or (commas and separator == ";" and not n_points):
         example = quoted((certain or commas)[0])
         thousands = "." if any(each.point_thousands for each in found) else None
         said = [f"{path} has decimal commas, such as {example}: read as numbers"]
