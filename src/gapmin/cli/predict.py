@@ -3,7 +3,6 @@
 # No `from __future__ import annotations` here: typer reads the annotations of commands defined in a function.
 import gzip
 import io
-from collections.abc import Collection
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -24,6 +23,7 @@ if TYPE_CHECKING:
 
     from gapmin.tabular import Schema, TableFile
 
+_NUMBERED = "{}_{}"
 _SEPARATORS = {".csv": ",", ".tsv": "\t", ".txt": "\t"}
 _PARQUET = (".parquet", ".pq")
 _STANDARD_OUTPUT = Path("-")
@@ -69,7 +69,7 @@ def _predict(path: Path, new: Path, out: Path | None, proba: bool, as_json: bool
     import typer
 
     from gapmin.tabular import read_table
-    from gapmin.tabular._messages import counted
+    from gapmin.tabular._messages import counted, free_name
     from gapmin.tabular.model import load_study_model
 
     model = load_study_model(path)
@@ -88,11 +88,11 @@ def _predict(path: Path, new: Path, out: Path | None, proba: bool, as_json: bool
     check = measured(schema, table.frame, predicted)
 
     kept = table.frame if out is not None and _ending(out)[0] in _PARQUET else as_written(table)
-    name = free_name(f"predicted_{schema.label}", kept.columns)
+    name = free_name(f"predicted_{schema.label}", kept.columns, _NUMBERED)
     added: dict[str, Any] = {name: predicted}
     if shares is not None:
         for k, each in enumerate(schema.classes or ()):
-            added[free_name(f"probability_{each}", [*kept.columns, *added])] = shares[:, k]
+            added[free_name(f"probability_{each}", [*kept.columns, *added], _NUMBERED)] = shares[:, k]
     whole = _joined(kept, added)
     if out is not None:
         _write(whole, out)
@@ -189,21 +189,6 @@ def as_written(table: "TableFile") -> "pd.DataFrame":
             pairs = zip(texts, numbers, strict=True)
             cells.isetitem(place, [str(n) if any(mark in text for mark in marks) else text for text, n in pairs])
     return cells
-
-
-def free_name(wanted: str, taken: Collection[str]) -> str:
-    """Return a name for a column that no other has.
-
-    Examples
-    --------
-    >>> free_name("predicted_price", ["price", "predicted_price"])
-    'predicted_price_2'
-    """
-    name, again = wanted, 1
-    while name in taken:
-        again += 1
-        name = f"{wanted}_{again}"
-    return name
 
 
 def _joined(kept: "pd.DataFrame", added: dict[str, Any]) -> "pd.DataFrame":

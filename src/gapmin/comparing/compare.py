@@ -6,7 +6,6 @@ import time
 import warnings
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
-from itertools import chain, count
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -210,10 +209,11 @@ def _distinct(names: Iterable[str]) -> tuple[str, ...]:
     >>> _distinct(["a", "target", "a", "a"])
     ('a', 'target (2)', 'a (2)', 'a (3)')
     """
+    from gapmin.tabular._messages import free_name
+
     found = ["target"]
     for name in names:
-        numbered = (f"{name} ({number})" for number in count(2))
-        found.append(next(each for each in chain([name], numbered) if each not in found))
+        found.append(free_name(name, found))
     return tuple(found[1:])
 
 

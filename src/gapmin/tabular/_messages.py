@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
+from itertools import chain, count
 from typing import Any
 
 _AT_MOST = 10
@@ -52,6 +53,18 @@ def counted(n: int, noun: str, plural: str | None = None) -> str:
     ('1 row', '1,234 rows', '2 classes')
     """
     return f"{n:,} {noun if n == 1 else plural or f'{noun}s'}"
+
+
+def free_name(wanted: str, taken: Collection[str], numbered: str = "{} ({})") -> str:
+    """Return a name that nothing else has: with a number where it is taken.
+
+    Examples
+    --------
+    >>> free_name("cars", ["cars", "cars (2)"]), free_name("price", ["price"], "{}_{}"), free_name("a", [])
+    ('cars (3)', 'price_2', 'a')
+    """
+    names = chain([wanted], (numbered.format(wanted, number) for number in count(2)))
+    return next(name for name in names if name not in taken)
 
 
 def one_of(values: Sequence[object]) -> str:

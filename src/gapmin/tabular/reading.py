@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ._messages import TableError, counted, listed, need_pandas, one_of, quoted
+from ._messages import TableError, counted, free_name, listed, need_pandas, one_of, quoted
 from ._text import TextFormat, inspect_text
 from ._values import as_numbers, is_missing
 
@@ -127,12 +127,7 @@ def distinct_names(paths: Sequence[str | os.PathLike[str]]) -> list[str]:
     names: list[str] = []
     for path, stem in zip(paths, stems, strict=True):
         folder = Path(path).absolute().parent.name
-        name = base = f"{folder}/{stem}" if stem in twice else stem
-        again = 1
-        while name in names:
-            again += 1
-            name = f"{base} ({again})"
-        names.append(name)
+        names.append(free_name(f"{folder}/{stem}" if stem in twice else stem, names))
     return names
 
 
