@@ -503,9 +503,9 @@ def test_another_kind_of_model_is_sent_to_python(tmp_path):
         load_study_model(tmp_path / "model.skops")
 
 
-def test_nothing_is_left_of_a_model_that_cannot_be_written(files, tmp_path):
+def test_nothing_is_left_of_a_model_that_cannot_be_written(fitted, tmp_path):
     with pytest.raises(ModelFileError, match="no folder"):
-        load_study_model(files / "model.skops").save(tmp_path / "no" / "model.skops")
+        load_study_model(fitted[0]).save(tmp_path / "no" / "model.skops")
     assert list(tmp_path.iterdir()) == []
 
 
