@@ -11,7 +11,15 @@ from gapmin.linear import WeightedLogisticRegression
 from gapmin.selection._candidates import Kit, Learner
 from gapmin.selection._choice import TransferVerdict
 from gapmin.selection._data import Data
-from gapmin.selection._kinship import SourceRows, agreement, kinship, standard_errors_needed
+from gapmin.selection._kinship import (
+    UNKNOWN,
+    Kinship,
+    SourceRows,
+    agreement,
+    kinship,
+    mean_kinship,
+    standard_errors_needed,
+)
 from gapmin.selection._plan import look
 from gapmin.selection._search import Search
 
@@ -35,22 +43,29 @@ def test_agreement_is_a_correlation_and_of_classes_their_mean():
     assert agreement(shares, labels, classes) == pytest.approx(by_hand)
 
 
+def test_classes_that_none_or_all_of_the_rows_are_do_not_count():
+    shares, labels = np.eye(3)[[0, 1, 0, 1]], np.array([0, 1, 0, 1])
+    assert agreement(shares, labels, np.arange(3)) == 1
+    assert agreement(shares[:, ::-1], labels, np.arange(3)) == pytest.approx(0.5)  # of two that count one is missed
+
+
 def test_what_does_not_vary_agrees_with_nothing():
     assert agreement(np.ones(4), np.arange(4.0), None) == 0
     assert agreement(np.array([[0.2, 0.8], [0.6, 0.4]]), np.array([1, 1]), np.array([0, 1])) == 0
 
 
 def test_kinship_by_hand():
-    # ((0.4 + 0.2)/2 + 0.5)/2 = 0.4, of 0.8.
-    assert kinship([0.4, 0.2], [0.5, 0.5], [0.9, 0.7]) == pytest.approx(0.5)
-    assert kinship([0.9], [0.9], [0.6]) == 1
-    assert kinship([-0.9], [-0.9], [0.6]) == -1
+    # (0.5 + 0.3)/2 = 0.4, of 0.8.
+    assert kinship([0.5, 0.3], [0.9, 0.7]) == pytest.approx((0.5, 1))
+    assert kinship([0.9], [0.6]) == (1, 1)
+    assert kinship([-0.9], [0.6]) == (-1, 1)
 
 
 def test_a_source_that_does_not_even_predict_itself_is_nobodys_kin():
-    assert kinship([0.5], [0.5], [0.0]) == 0
-    assert kinship([0.5], [0.5], [-0.2]) == 0
-    assert kinship([0.5], [0.5], [0.15]) == pytest.approx(0.5)
+    assert kinship([0.5], [0.0]) == (0, 0)
+    assert kinship([0.5], [-0.2]) == (0, 0)
+    assert kinship([0.5], [0.15]) == pytest.approx((0.5, 0.5))
+    assert kinship([0.06], [0.15]) == pytest.approx((0.2, 0.5))
 
 
 @pytest.mark.parametrize("label", ["random", "constant"])
@@ -65,17 +80,30 @@ def test_labels_that_mean_nothing_leave_the_bar_high(label):
 
 
 def test_a_learner_that_learns_nothing_hardly_counts():
-    assert kinship([0.4, 0.2, 0.0], [0.5, 0.5, 0.0], [0.9, 0.7, 0.0]) == pytest.approx(0.5)
+    assert kinship([0.5, 0.3, 0.0], [0.9, 0.7, 0.0]).closeness == pytest.approx(0.5)
 
 
 def test_the_standard_errors_that_are_needed():
-    assert standard_errors_needed(1.0, 0.0) == 1
-    assert standard_errors_needed(1.0, 1.0) == -2
-    assert standard_errors_needed(1.0, -1.0) == 4
-    assert standard_errors_needed(2.5, 0.5) == 1
-    assert standard_errors_needed(2.5, 0.5, False) == 3
-    assert standard_errors_needed(2.5, 0.25, True) == 0.25
-    assert standard_errors_needed(1.0, 0.9, True) == -2
+    def needed(wanted, kin, columns_match=None, n_target=10):
+        return standard_errors_needed(wanted, kin, columns_match, n_target)
+
+    assert needed(1.0, UNKNOWN) == 1
+    assert needed(1.0, UNKNOWN, True) == 1
+    assert needed(1.0, UNKNOWN, False) == 5
+    assert needed(1.0, Kinship(1.0, 1.0)) == -3
+    assert needed(1.0, Kinship(-1.0, 1.0)) == 7
+    assert needed(2.5, Kinship(0.5, 1.0)) == -0.5
+    assert needed(2.5, Kinship(0.5, 1.0), False) == 3.5
+    assert needed(2.5, Kinship(0.0, 1.0), True) == -0.5
+    assert needed(2.5, Kinship(0.0, 0.5), True) == 1
+    assert needed(1.0, Kinship(-0.1, 1.0), True) == pytest.approx(1 - 1.5 + 0.6)
+    assert needed(1.0, Kinship(-0.5, 1.0), True) == 4
+    assert needed(1.0, Kinship(0.9, 1.0), True) == -3
+    # Of forty target rows half as much can be made up for as of ten, and never less; what is asked on top stays.
+    assert [needed(1.0, Kinship(0.9, 1.0), True, n) for n in (4, 25, 40, 1000)] == pytest.approx(
+        [-3, 1 - 4 * 0.4**0.5, -1, -1]
+    )
+    assert needed(1.0, Kinship(-1.0, 1.0), False, 1000) == 11
 
 
 def searched(y, X, domain, classes):
@@ -89,9 +117,13 @@ def test_a_source_with_its_labels_turned_is_told_from_the_others():
     X, score, domain = draw(turned=[2])
     search = searched(np.where(score > 0, "b", "a"), X, domain, np.array(["a", "b"]))
     found = search.source_rows.kinship
-    assert found[2] < 0
-    assert min(found[1], found[3]) > 0.5
-    assert search.source_rows.mean_kinship((1, 2)) == pytest.approx((found[1] + found[2]) / 2)
+    assert found[2].closeness < 0
+    assert min(found[1].closeness, found[3].closeness) > 0.5
+    assert found[2].sense == 1  # of its own rows it knows as much as the others
+
+
+def test_of_several_sources_the_mean():
+    assert mean_kinship([Kinship(0.5, 1.0), Kinship(-0.1, 0.4)]) == pytest.approx((0.2, 0.7))
 
 
 def test_each_source_is_asked_by_itself():
@@ -99,15 +131,15 @@ def test_each_source_is_asked_by_itself():
     X, score, domain = draw(turned=[2])
     kept = domain != 3
     search = searched(np.where(score > 0, "b", "a")[kept], X[kept], domain[kept], np.array(["a", "b"]))
-    assert search.source_rows.kinship[1] > 0.7
-    assert search.source_rows.kinship[2] < -0.3
+    assert search.source_rows.kinship[1].closeness > 0.7
+    assert search.source_rows.kinship[2].closeness < -0.7
 
 
 def test_few_rows_of_a_source_say_nothing():
     X, score, domain = draw()
     kept = np.r_[:120, 120:125, 220:320]  # five rows of the second source
     search = searched(np.where(score > 0, "b", "a")[kept], X[kept], domain[kept], np.array(["a", "b"]))
-    assert search.source_rows.kinship[2] == 0
+    assert search.source_rows.kinship[2] == UNKNOWN
 
 
 def test_no_predictions_of_rows_that_trained():
@@ -126,7 +158,7 @@ def test_no_predictions_of_rows_that_trained():
 def test_how_source_rows_count_by_hand():
     domain = np.array([-1, -1, 1, 1, 1, 2])
     data = Data(np.zeros((6, 1)), np.array([0.0, 1.0, 0.0, 3.0, 6.0, 5.0]), domain, None)
-    rows = SourceRows(data, np.array([2, 4, 5]), {1: 0.5, 2: -0.4})
+    rows = SourceRows(data, np.array([2, 4, 5]), {1: Kinship(-0.2, 0.5), 2: Kinship(0.4, 0.0)})
     # Source 1 has variance 6: errors 1 and 2 give 1/6 and 4/6, by half; source 2 does not count; over two target rows.
     assert rows.loss(np.array([1.0, 8.0, 0.0])) == pytest.approx(0.5 * (1 / 6 + 4 / 6) / 2)
 
@@ -135,7 +167,7 @@ def test_a_hundred_target_rows_at_most():
     domain = np.repeat([-1, 1], [10, 400])
     y = np.tile([0.0, 2.0], 205)
     data = Data(np.zeros((410, 1)), y, domain, None)
-    rows = SourceRows(data, np.arange(10, 410), {1: 1.0})
+    rows = SourceRows(data, np.arange(10, 410), {1: Kinship(1.0, 1.0)})
     assert rows.loss(y[10:] + 1) == pytest.approx(100 / 10)
 
 
@@ -147,7 +179,7 @@ def test_the_learner_that_suits_the_sources_is_blended_where_the_target_cannot_t
     model = TransferRegressorCV(random_state=0).fit(X, y, sample_domain=domain)
     linear = ["linear (" in each for each in model.cv_results_["candidate"]]
     assert model.transfer_verdict_.transfers
-    assert model.cv_results_["weight"][linear].sum() == pytest.approx(0.15)  # the votes that each kind begins with
+    assert model.cv_results_["weight"][linear].sum() == pytest.approx(0.1)  # what the last of four kinds begins with
 
 
 def test_the_verdict_has_the_kinship_of_one_domain_and_of_the_opposite():
@@ -191,3 +223,44 @@ def test_the_verdict_says_what_tips_the_balance(transfers, difference, heard, sa
     numbers = dict.fromkeys(("error", "target_only_error", "loss", "target_only_loss", "low", "high", "p_value"), 0.1)
     numbers |= {"n_target": 20, "n_source": 100, "gain": heard[0], "gain_needed": heard[1], "kinship": 0.9}
     assert said in str(TransferVerdict(transfers, "pooling", "...", difference=difference, **numbers))
+
+
+def test_models_of_the_sources_alone_are_never_asked_about_rows_they_know():
+    """Neighbours know by heart what they were trained on; of labels drawn by chance they get half of others right."""
+    from sklearn.neighbors import KNeighborsClassifier
+
+    rng = np.random.default_rng(3)
+    domain = np.repeat([-1, 1, 2], [40, 300, 300])
+    X, y = rng.normal(size=(domain.size, 4)), rng.integers(2, size=domain.size)
+    y[domain == 2] = X[domain == 2, 0] > 0
+    search = Search(Data(X, y, domain, np.array([0, 1])), 5, 2, None, 0)
+    alone = Kit(False, [1, 2]).target_only(Learner("own", KNeighborsClassifier(1)))
+    ((chance,), (rule,)) = (search.on_sources_alone([alone], [number]) for number in (1, 2))
+    held = np.concatenate([fold.held for fold in search.folds(0)])
+    for trial, number, low, high in ((chance, 1, -0.3, 0.3), (rule, 2, 0.6, 1.0)):
+        mine = domain[held] == number
+        assert low < agreement(trial.on_sources[mine], y[held[mine]], search.data.classes) < high
+    assert abs(agreement(rule.on_sources[domain[held] == 1], y[held[domain[held] == 1]], search.data.classes)) < 0.3
+    assert search.trials == []  # nothing to choose from
+    # As a model of the source's rows says of every target row: none of these has taken part.
+    whole = KNeighborsClassifier(1).fit(X[domain == 2], y[domain == 2]).predict_proba(X[domain < 0])
+    assert np.mean(rule.predicted[0].argmax(axis=1) == whole.argmax(axis=1)) > 0.85
+
+
+def test_a_turned_source_looks_closer_to_models_that_know_target_rows():
+    """A model of both has learnt from the target's other rows; one of the source alone has not."""
+    X, score, domain = draw(turned=[1], n_target=40)
+    kept = domain < 2
+    search = searched(np.where(score > 0, "b", "a")[kept], X[kept], domain[kept], np.array(["a", "b"]))
+    ((stranger,),) = (each.sources_alone for each in search.witnesses)
+    joined = search.witnesses[0].pairs[0][1]
+    y, classes = search.data.y[search.data.target], search.data.classes
+    assert agreement(stranger.predicted[0], y, classes) < agreement(joined.predicted[0], y, classes)
+    assert search.source_rows.kinship[1].closeness < -0.8
+
+
+def test_few_rows_are_not_asked_alone():
+    X, score, domain = draw()
+    kept = np.r_[:20, 20:39]
+    search = searched(np.where(score > 0, "b", "a")[kept], X[kept], domain[kept], np.array(["a", "b"]))
+    assert search.witnesses[0].sources_alone == ()

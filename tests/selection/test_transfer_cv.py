@@ -22,6 +22,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from gapmin import TargetKFold, TransferClassifierCV, TransferRegressorCV
 from gapmin.linear import WeightedLogisticRegression
 from gapmin.selection._candidates import METHODS, Kit, default_learners, gradient_boosting
+from gapmin.selection._data import Data
 
 QUICK = {"n_repeats": 1, "random_state": 0}
 
@@ -338,3 +339,16 @@ def test_single_precision_gives_the_model_of_double_precision():
         for each in (X, X.astype(np.float64))
     )
     np.testing.assert_array_equal(single.predict_proba(X), double.predict_proba(X))
+
+
+def test_a_small_source_is_not_lost_where_a_large_one_is_sampled():
+    rng = np.random.default_rng(0)
+    domain = np.repeat([-1, 1, 2, 3], [20, 3000, 2, 300])
+    X = rng.normal(size=(domain.size, 4))
+    y = X[:, 0] + 0.3 * rng.normal(size=domain.size)
+    model = TransferRegressorCV(Ridge(), methods=["pooling"], max_search_rows=500, n_repeats=1, random_state=1)
+    sampled = model._sampled(Data(X, y, domain, None), seed=0)
+    assert np.unique(sampled.domain, return_counts=True)[1].tolist()[::-1] == [249, 2, 249, 20]
+    model.fit(X, y, sample_domain=domain)
+    assert set(model.domain_weight_) == {-1, 1, 2, 3}
+    np.testing.assert_allclose(sum(model.domain_weight_.values()), 1)

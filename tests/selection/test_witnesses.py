@@ -81,8 +81,8 @@ def test_a_good_source_beside_a_turned_one_is_heard_by_itself():
     all_of_them, first, second = (each.gain for each in made.witnesses)
     assert first > max(all_of_them, second)
     assert made.testimony(1.0).trusted == [(1,)]
-    kin = made.source_rows.kinship[1]
-    assert made.testimony(1.0).heard[(1,)] == Heard(first, kin, None, 1 - 3 * kin)
+    kin = made.source_rows.kinship[1].closeness
+    assert made.testimony(1.0).heard[(1,)] == Heard(first, kin, None, pytest.approx(max(1 - 6 * kin, 1 - 4 * 0.5**0.5)))
     assert next(iter(made.testimony(1.0).heard)) == (1,)
 
 
@@ -156,7 +156,7 @@ def test_the_verdict_says_what_was_heard():
     data = made.data
     found = TransferRegressorCV(Ridge(), random_state=0).fit(data.X, data.y, sample_domain=data.domain)
     verdict = found.transfer_verdict_
-    assert verdict.gain > verdict.gain_needed == pytest.approx(1 - 3 * verdict.kinship)
+    assert verdict.gain > verdict.gain_needed == pytest.approx(max(1 - 6 * verdict.kinship, 1 - 4 * 0.5**0.5))
     asked = TransferRegressorCV(Ridge(), n_standard_errors=9, random_state=0)
     asked.fit(data.X, data.y, sample_domain=data.domain)
     assert asked.transfer_verdict_.gain_needed == pytest.approx(verdict.gain_needed + 8)
@@ -191,8 +191,8 @@ def test_in_doubt_the_model_is_the_mean_of_both():
     }
     assert [found[name].transfer_verdict_.hedged for name in ("doubt", "no", "yes")] == [True, False, False]
     assert [found[name].transfer_verdict_.transfers for name in ("doubt", "no", "yes")] == [True, False, True]
-    mean = (found["no"].predict(data.X) + found["yes"].predict(data.X)) / 2
+    mean = 0.2 * found["no"].predict(data.X) + 0.8 * found["yes"].predict(data.X)
     np.testing.assert_allclose(found["doubt"].predict(data.X), mean)
-    assert found["doubt"].domain_weight_[1] == pytest.approx(found["yes"].domain_weight_[1] / 2)
-    assert "in doubt, the model is the mean" in str(found["doubt"].transfer_verdict_)
+    assert found["doubt"].domain_weight_[1] == pytest.approx(0.8 * found["yes"].domain_weight_[1])
+    assert "in doubt, a model without them has a fifth of the say" in str(found["doubt"].transfer_verdict_)
     assert found["doubt"].transfer_verdict_.method != TARGET_ONLY

@@ -117,6 +117,9 @@ def measure(cell: Cell) -> Measured:
             "method": said.method,
             "chosen": said.chosen,
             "p_value": said.p_value,
+            "kinship": said.kinship,
+            "gain": said.gain,
+            "gain_needed": said.gain_needed,
             "source_weight": 1 - model.domain_weight_[-1],
         }
     return Measured(

@@ -11,15 +11,13 @@ import numpy as np
 from gapmin._statistics import TTest, corrected_t_test
 from gapmin.selection._blend import Blend
 from gapmin.selection._candidates import METHODS, TARGET_ONLY
-from gapmin.selection._kinship import standard_errors_needed
 from gapmin.selection._search import Search, Trial
-from gapmin.selection._witnesses import Heard, in_standard_errors
+from gapmin.selection._witnesses import in_standard_errors
 
 _SURE = 2.0
-"""Standard errors above what would be needed, were it not for columns that match, from which on there is no doubt."""
+"""Standard errors above what is needed from which on there is no doubt."""
 
-_SHARE_IN_DOUBT = 0.5
-_SHARE_IF_COLUMNS_MATCH = 0.6
+_SHARE_IN_DOUBT = 0.8
 """Of the model with sources, below that."""
 
 
@@ -52,14 +50,15 @@ class TransferVerdict:
     n_target, n_source : int
         Rows.
     kinship : float
-        How well target and sources predict each other: about 1 for one and the same domain, 0 for strangers, below 0
-        for labels turned round. Of several sources the mean of those that `gain` is of. NaN where it was not measured.
+        How well models of the sources alone predict the target, as a share of how well they predict the sources: about
+        1 for one and the same domain, 0 for strangers and for sources of fewer than 20 rows, below 0 for labels turned
+        round. Of several sources the mean of those that `gain` is of. NaN where nobody was asked.
     gain, gain_needed : float
         What decides: by how many standard errors over the folds the same learners do better with the sources than
         without, and by how many they must, which is the less the closer the sources are. Of several sources those that
         are used, or else those that come off best. NaN where the methods asked for do not tell.
     hedged : bool
-        Whether, in doubt, the model is the mean of one with sources and one without.
+        Whether, in doubt, the model is a mean of one with sources, which has four fifths, and one without.
     columns_match : bool or None
         Whether the columns of these sources look like the target's, by their means and correlations: False may mean
         that they are in another order, None that there is no telling.
@@ -141,7 +140,8 @@ class TransferVerdict:
             f"do {'better' if self.gain >= 0 else 'worse'} with them by {min(abs(self.gain), 99):.1f} standard errors"
         )
         asked = f"at least {self.gain_needed:+.1f} was asked at a kinship of {self.kinship:.2f} of 1"
-        doubt = "; in doubt, the model is the mean of one with and one without them" if self.hedged else ""
+        asked += " and with columns that match" if self.columns_match else ""
+        doubt = "; in doubt, a model without them has a fifth of the say" if self.hedged else ""
         return f"the same learners {gain} ({asked}){doubt}"
 
     def to_dict(self, source_names: Mapping[int, str] | None = None) -> dict[str, Any]:
@@ -188,9 +188,9 @@ def is_used(search: Search, best: Trial[Any], alone: Trial[Any], n_standard_erro
 def choose_blend(search: Search, trials: Sequence[Trial[Any]], n_standard_errors: float) -> Choice:
     """Choose between two blends: of those with sources that are trusted, if any, and else of those without.
 
-    In doubt it is the mean of both: a source that is wrongly trusted then does little harm, and one that is rightly
-    trusted most of its good. There is doubt where the gain is less than two standard errors above what is needed;
-    columns that match lower what is needed, but not the doubt.
+    In doubt it is a mean of both, of which the one without sources has a fifth: a source that is wrongly trusted then
+    does less harm, and one that is rightly trusted most of its good. There is doubt where the gain is less than two
+    standard errors above what is needed.
     """
     alone = search.blend([each for each in trials if each.is_target_only])
     others = [each for each in trials if not each.is_target_only]
@@ -201,16 +201,9 @@ def choose_blend(search: Search, trials: Sequence[Trial[Any]], n_standard_errors
     if not (trusted and is_used(search, best, alone, n_standard_errors)):
         return Choice(alone, alone, best)
     heard = search.testimony(n_standard_errors).deciding
-    if heard is None or heard.gain > _sure_gain(heard, n_standard_errors):
+    if heard is None or heard.gain > heard.needed + _SURE:
         return Choice(best, alone, best)
-    share = _SHARE_IF_COLUMNS_MATCH if heard.columns_match else _SHARE_IN_DOUBT
-    return Choice(search.mean_of(best, alone, share), alone, best)
-
-
-def _sure_gain(heard: Heard, n_standard_errors: float) -> float:
-    """Return the gain above which the sources are not in doubt: columns that match do not lower it."""
-    columns_match = False if heard.columns_match is False else None
-    return _SURE + standard_errors_needed(n_standard_errors, heard.kinship, columns_match)
+    return Choice(search.mean_of(best, alone, _SHARE_IN_DOUBT), alone, best)
 
 
 def choose_one(search: Search, trials: Sequence[Trial[Any]], n_standard_errors: float) -> Choice:

@@ -21,7 +21,9 @@ _MOST_ROWS = 100
 _MOST_COLUMNS = 200
 _N_ORDERS, _N_OF_THE_SOURCE = 499, 99
 _N_SPLITS = 10
-_LEVEL = 0.05
+_RELATED, _SURELY_RELATED = 0.05, 0.01
+"""P-values."""
+
 _FEWEST_COLUMNS, _FEWEST_ROWS = 5, 10
 """Below these no order could be told from the others."""
 
@@ -29,12 +31,12 @@ _FEWEST_COLUMNS, _FEWEST_ROWS = 5, 10
 def columns_match(X: Any, target: NDArray[np.intp], source: NDArray[np.intp], seed: int) -> bool | None:
     """Return whether a source's columns look like those of the target in that order; None if there is no telling.
 
-    True where their means are more like the target's than in 95 of 100 random orders, or their correlations more like
+    True where their means are more like the target's than in 99 of 100 random orders, or their correlations more like
     them, or more unlike: after a principal component analysis of two tables in one, the correlations in one of them
     are the opposite of those in the other. That is much like the order of the target, not equal to it: two columns of
-    many that are exchanged are not found. False where neither is so, although each of ten draws of as many of the
-    source's own rows as the target has is so related to others of its rows. Where one of them is not either, the
-    columns have too little that is their own, and it is None.
+    many that are exchanged are not found. False where neither is so of 95 of 100 orders, although each of ten draws of
+    as many of the source's own rows as the target has is so related to others of its rows. Where one of them is not
+    either, the columns have too little that is their own, and it is None; it is None between 95 and 99 too.
 
     Means tell nothing of tables that were standardised in one; there it is the correlations alone.
 
@@ -62,12 +64,13 @@ def columns_match(X: Any, target: NDArray[np.intp], source: NDArray[np.intp], se
     if table.shape[1] < _FEWEST_COLUMNS or source.size < _FEWEST_ROWS:
         return None
     here, there = table[: target.size], table[target.size :]
-    if _are_related(here, there[:_MOST_ROWS], random):
-        return True
+    p_value = _by_chance(here, there[:_MOST_ROWS], random)
+    if p_value <= _RELATED:
+        return True if p_value <= _SURELY_RELATED else None
     few = min(len(here), len(there) // 2)
     for _ in range(_N_SPLITS):
         drawn = random.permutation(there)
-        if not _are_related(drawn[:few], drawn[few : few + _MOST_ROWS], random, _N_OF_THE_SOURCE):
+        if _by_chance(drawn[:few], drawn[few : few + _MOST_ROWS], random, _N_OF_THE_SOURCE) > _RELATED:
             return None
     return False
 
@@ -95,16 +98,21 @@ def _as_numbers(column: Any) -> Array:
         return np.full(len(column), np.nan)
 
 
-def _are_related(one: Array, other: Array, random: np.random.Generator, n_orders: int = _N_ORDERS) -> bool:
-    """Whether the columns of two tables are related in the order they have more than in almost any other."""
-    orders = [np.arange(one.shape[1]), *(random.permutation(one.shape[1]) for _ in range(n_orders))]
+def _by_chance(one: Array, other: Array, random: np.random.Generator, n_orders: int = _N_ORDERS) -> float:
+    """Return the p-value of columns of two tables being related no more in the order they have than in others.
+
+    Twice the smaller of those by means and by correlations.
+    """
+    own = np.arange(one.shape[1])
+    drawn = (random.permutation(own.size) for _ in range(n_orders))
+    orders = [own, *(order for order in drawn if (order != own).any())]
     ranks = rankdata(one.mean(axis=0)), rankdata(other.mean(axis=0))
     units = _unit(one), _unit(other)
     means = np.array([ranks[0] @ ranks[1][order] for order in orders])
     # The inner product of two matrices of correlations, from what is smaller: a table of rows by rows.
     correlations = np.array([np.sum((units[0] @ units[1][:, order].T) ** 2) for order in orders])
     far = np.abs(correlations - correlations[1:].mean())
-    return 2 * min(_p_value(means), _p_value(far)) <= _LEVEL
+    return 2 * min(_p_value(means), _p_value(far))
 
 
 def _unit(table: Array) -> Array:

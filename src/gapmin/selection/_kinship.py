@@ -1,13 +1,13 @@
 """What the sources' own rows say: whether they and the target are of a kind, and which learner suits them.
 
-Ten target rows can hardly tell whether a source helps, nor with which learner. The sources have many rows, and models
-that were not trained on them can be asked about them too.
+Ten target rows can hardly tell whether a source helps, nor with which learner. The sources have many rows: models of
+them alone can be asked about every target row, and all models about source rows that were held out.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Iterable
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -18,16 +18,20 @@ from gapmin.selection._data import Data
 FEWEST_ROWS = 10
 """Held-out rows of a source below which nothing is known of its kinship: it counts as a stranger."""
 
-_SLOPE = 3.0
-_SAME_COLUMNS, _OTHER_COLUMNS = 1.5, 2.0
-_PREDICTABLE = 0.3
+# Standard errors, by which closeness and columns move what is asked of a source: see `standard_errors_needed`.
+_SLOPE = 6.0
+_SAME_COLUMNS, _OTHER_COLUMNS = 3.0, 4.0
+_MOST_FEWER, _LEAST_FEWER, _FEW_TARGET_ROWS = 4.0, 2.0, 10
+# Closeness below 0 from which on labels contradict, agreement from which on they make sense.
+_CONTRADICTS, _PREDICTABLE = 0.2, 0.3
 _MOST_ROWS = 100
 
 
 def agreement(predicted: Array, y: NDArray[Any], classes: NDArray[Any] | None) -> float:
     """Return how far predictions go with the truth, whatever their scale: a correlation.
 
-    Of probabilities it is the mean over the classes. What does not vary agrees with nothing.
+    Of probabilities it is the mean over the classes, of which some rows are and others not. What does not vary agrees
+    with nothing.
 
     Examples
     --------
@@ -39,7 +43,12 @@ def agreement(predicted: Array, y: NDArray[Any], classes: NDArray[Any] | None) -
     if classes is None:
         return _correlation(predicted, y)
     truth = (y[:, None] == classes).astype(float)
-    return float(np.mean([_correlation(*columns) for columns in zip(predicted.T, truth.T, strict=True)]))
+    varies = np.ptp(truth, axis=0) > 0
+    if not varies.any():
+        return 0.0
+    return float(
+        np.mean([_correlation(*columns) for columns in zip(predicted.T[varies], truth.T[varies], strict=True)])
+    )
 
 
 def _correlation(one: Array, other: Array) -> float:
@@ -48,47 +57,76 @@ def _correlation(one: Array, other: Array) -> float:
     return round(float(one @ other) / size, 12) if size > 0 else 0.0
 
 
-def kinship(there: ArrayLike, here: ArrayLike, own: ArrayLike) -> float:
-    """Return how well source and target predict each other, as a share of how well the source predicts itself.
+class Kinship(NamedTuple):
+    """How close a source is to the target.
+
+    Attributes
+    ----------
+    closeness : float
+        How well models of the source alone predict the target, as a share of how well they predict the source, times
+        the sense: between -1, labels turned round, and 1, as good as one domain.
+    sense : float
+        Between 0, where the source's labels cannot be predicted from its columns at all, and 1.
+    """
+
+    closeness: float
+    sense: float
+
+
+UNKNOWN = Kinship(0.0, 0.0)
+"""Of a source with too few rows to say, or of which its own models know nothing: a stranger that makes no sense."""
+
+
+def kinship(here: ArrayLike, own: ArrayLike) -> Kinship:
+    """Return how close a source is to the target, by what models of the source alone make of both.
 
     Each is the mean over learners, so that one which learns nothing from the source hardly counts. A source that none
-    can predict is nobody's kin: the share goes to 0 with an agreement of less than 0.3 with itself.
+    can predict is nobody's kin: with an agreement of less than 0.3 with itself, sense and closeness go to 0.
 
     Parameters
     ----------
-    there : array-like of shape (n_learners,)
-        The agreement of each learner's model of the target alone with the source's rows.
     here : array-like of shape (n_learners,)
-        That of its model of source and target with target rows that it was not trained on.
+        The agreement of each learner's model of the source alone with the target's rows.
     own : array-like of shape (n_learners,)
         That of the same model with source rows that it was not trained on.
 
     Returns
     -------
-    float
-        Between -1, labels turned round, and 1, as good as one domain.
+    Kinship
 
     Examples
     --------
-    >>> kinship(there=[0.5, 0.3, 0.0], here=[0.6, 0.8, 0.1], own=[0.9, 1.0, 0.1]).__round__(3)
-    0.575
+    >>> kinship(here=[0.6, 0.3, 0.0], own=[0.9, 0.6, 0.0])
+    Kinship(closeness=0.6, sense=1.0)
     """
-    there, here, own = (np.asarray(each, dtype=float) for each in (there, here, own))
-    mutual, itself = (there.mean() + here.mean()) / 2, own.mean()
+    target, itself = (float(np.asarray(each, dtype=float).mean()) for each in (here, own))
     if itself <= 0:
-        return 0.0
-    return float(np.clip(mutual / itself, -1, 1) * min(itself / _PREDICTABLE, 1))
+        return UNKNOWN
+    sense = min(itself / _PREDICTABLE, 1.0)
+    return Kinship(round(float(np.clip(target / itself, -1, 1)) * sense, 12), sense)
 
 
-def standard_errors_needed(wanted: float, kin: float, columns_match: bool | None = None) -> float:
+def mean_kinship(of_sources: Iterable[Kinship]) -> Kinship:
+    """Return the mean over several sources."""
+    closeness, sense = zip(*of_sources, strict=True)
+    return Kinship(float(np.mean(closeness)), float(np.mean(sense)))
+
+
+def standard_errors_needed(wanted: float, kin: Kinship, columns_match: bool | None, n_target: int) -> float:
     """Return by how many standard errors the sources must win to be used: as many as wanted of a stranger.
 
-    Three fewer of one that is as good as the target's own rows, three more of one whose labels are turned round. Two
-    more of one whose columns do not match the target's; one and a half fewer where they do, but in all not more than
-    three fewer.
+    Six times the closeness fewer, and so six more of one whose labels are turned round. Four more where the columns do
+    not match the target's; three fewer where they do and the labels make sense and do not contradict the target's, as
+    they do from a closeness of -0.2 on: the right columns say nothing of labels. In all not more than four fewer with
+    ten target rows and two with forty: the more they are, the better can they speak for themselves.
     """
-    columns = 0.0 if columns_match is None else -_SAME_COLUMNS if columns_match else _OTHER_COLUMNS
-    return wanted + max(columns - _SLOPE * kin, -_SLOPE)
+    columns = 0.0
+    if columns_match is False:
+        columns = _OTHER_COLUMNS
+    elif columns_match:
+        columns = -_SAME_COLUMNS * kin.sense * float(np.clip(1 + kin.closeness / _CONTRADICTS, 0, 1))
+    most_fewer = max(_MOST_FEWER * min(_FEW_TARGET_ROWS / n_target, 1.0) ** 0.5, _LEAST_FEWER)
+    return wanted + max(columns - _SLOPE * kin.closeness, -most_fewer)
 
 
 class SourceRows:
@@ -99,16 +137,16 @@ class SourceRows:
     data : Data
     rows : ndarray of int
         Of sources, in the order of the predictions.
-    kinship : dict of int to float
-        Of each source; see `kinship`.
+    kinship : dict of int to Kinship
+        Of each source.
 
     Notes
     -----
-    All rows together count as their number, at most 100, of target rows; those of each source are discounted by its
-    kinship, and below zero do not count. A regression's squared errors are in units of the source's variance.
+    All rows together count as their number, at most 100, of target rows, but those of a source whose labels make no
+    sense do not. A regression's squared errors are in units of the source's variance.
     """
 
-    def __init__(self, data: Data, rows: NDArray[np.intp], kinship: dict[int, float]) -> None:
+    def __init__(self, data: Data, rows: NDArray[np.intp], kinship: dict[int, Kinship]) -> None:
         self.kinship = kinship
         self._data = data
         self._rows = rows
@@ -116,12 +154,8 @@ class SourceRows:
         self._weight = np.zeros(rows.size)
         for number, kin in kinship.items():
             variance = 1.0 if data.classes is not None else float(np.var(data.y[data.domain == number]))
-            self._weight[domain == number] = max(kin, 0.0) / (variance if variance > 0 else 1.0)
+            self._weight[domain == number] = kin.sense / (variance if variance > 0 else 1.0)
         self._weight *= min(_MOST_ROWS / rows.size, 1.0) / data.target.size
-
-    def mean_kinship(self, sources: Sequence[int]) -> float:
-        """Return the mean kinship of some sources."""
-        return float(np.mean([self.kinship[number] for number in sources]))
 
     def loss(self, predicted: Array) -> float:
         """Return what predictions of the rows add to a mean loss over the target's rows."""

@@ -10,7 +10,7 @@ import scipy.sparse as sp
 
 from gapmin.selection._candidates import GAP_WEIGHTING, GAPBOOST, POOLING, Candidate, Kit, Learner, boosting_learners
 from gapmin.selection._search import Search, Trial
-from gapmin.selection._witnesses import HALF, Witnesses, best_of_each_kind
+from gapmin.selection._witnesses import HALF, Pair, Witnesses, best_of_each_kind
 
 _WIDEST_FOR_GAPS = 1000
 
@@ -68,15 +68,22 @@ def _witnesses(search: Search, kit: Kit, trials: Sequence[Trial[Candidate]]) -> 
     pairs = best_of_each_kind(alone, halves)
     if not pairs:
         return []
-    of_all = Witnesses(kit.sources, tuple(pairs))
     singles = [(k,) for k in kit.sources if kit.single_sources(pairs[0][1].candidate)]
-    return [of_all, *(_witnesses_of(search, kit, of_all, each) for each in singles)]
+    if not singles:
+        return [_heard_alone_too(search, kit.sources, pairs)]
+    # Of all together no more is asked than whether they help: who is close is asked of each.
+    return [Witnesses(kit.sources, tuple(pairs)), *(_of_sources(search, kit, pairs, each) for each in singles)]
 
 
-def _witnesses_of(search: Search, kit: Kit, of_all: Witnesses, sources: tuple[int, ...]) -> Witnesses:
+def _of_sources(search: Search, kit: Kit, pairs: Sequence[Pair], sources: tuple[int, ...]) -> Witnesses:
     """Return the same witnesses with some of the sources."""
-    started = search.start(kit.of_sources(half.candidate, sources) for _, half in of_all.pairs)
-    return Witnesses(sources, tuple(zip([alone for alone, _ in of_all.pairs], started, strict=True)))
+    started = search.start(kit.of_sources(half.candidate, sources) for _, half in pairs)
+    return _heard_alone_too(search, sources, list(zip([alone for alone, _ in pairs], started, strict=True)))
+
+
+def _heard_alone_too(search: Search, sources: tuple[int, ...], pairs: Sequence[Pair]) -> Witnesses:
+    """Return witnesses and the same learners on the sources alone."""
+    return Witnesses(sources, tuple(pairs), tuple(search.on_sources_alone([a.candidate for a, _ in pairs], sources)))
 
 
 def _has_numbers(X: Any) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Generic, NamedTuple, TypeVar
 
 import numpy as np
@@ -22,15 +22,24 @@ from gapmin.selection._candidates import GAPBOOST, POOLING, TARGET_ONLY, Candida
 from gapmin.selection._columns import columns_match
 from gapmin.selection._data import Data
 from gapmin.selection._fitting import predict_any
-from gapmin.selection._kinship import FEWEST_ROWS, SourceRows, agreement, kinship, standard_errors_needed
+from gapmin.selection._kinship import (
+    FEWEST_ROWS,
+    UNKNOWN,
+    Kinship,
+    SourceRows,
+    agreement,
+    kinship,
+    mean_kinship,
+    standard_errors_needed,
+)
 from gapmin.selection._witnesses import Heard, Testimony, Witnesses
 
 _FEWEST_LEFT = 8
 _FEWEST_ALONE = 3
 """Candidates with and without sources that no halving goes below: the members of a blend."""
 
-_FIRST_VOTES = 3
-"""Of the twenty in a blend with sources, how many the best of each kind of learner has to begin with."""
+_FIRST_VOTES = (5, 4, 3, 2)
+"""Of the twenty in a blend with sources, how many the best of each kind of learner has to begin with: the best most."""
 
 _HELD_SHARE, _MOST_HELD = 0.1, 200
 """Of a source's rows, how many a fold of the first repeat holds out."""
@@ -167,8 +176,22 @@ class Search:
             self._repeat(trials, 0)
         return trials
 
+    def on_sources_alone(self, candidates: Sequence[Candidate], sources: Sequence[int]) -> list[Trial[Candidate]]:
+        """Return trials of candidates for the target alone that had these sources in its place, in the first repeat.
+
+        They are nothing to choose from: they say what the sources know of the target by themselves. There are none
+        where too few rows of the sources are held out to compare with.
+        """
+        folds, among = self.folds(0), np.isin(self.data.domain, sources)
+        if sum(among[fold.held].sum() for fold in folds) < FEWEST_ROWS:
+            return []
+        trials = [Trial(each) for each in candidates]
+        folds = [fold._replace(train=fold.train[among[fold.train]]) for fold in folds]
+        self._try(trials, replace(self.data, domain=-self.data.domain), folds, 0)
+        return trials
+
     def hear(self, witnesses: Sequence[Witnesses]) -> None:
-        """Let what the same learners with and without sources say of them, and of each other's rows, count from now on.
+        """Let what the same learners with and without sources, and on these alone, say of them count from now on.
 
         Of a source that was tried by itself these witnesses say how close it is; of the others those of all sources.
         """
@@ -195,24 +218,25 @@ class Search:
             return None
         return columns_match(data.X, data.target, np.flatnonzero(data.domain == number), self.seed)
 
-    def _kinship(self, witnesses: Witnesses, held: NDArray[np.intp], mine: NDArray[np.bool_]) -> float:
+    def _kinship(self, witnesses: Witnesses, held: NDArray[np.intp], mine: NDArray[np.bool_]) -> Kinship:
         """Return the kinship of the source that has these of the held-out rows."""
         y, classes, rows = self.data.y, self.data.classes, held[mine]
         if rows.size < FEWEST_ROWS:
-            return 0.0
+            return UNKNOWN
         return kinship(
-            there=[agreement(alone.on_sources[mine], y[rows], classes) for alone, _ in witnesses.pairs],
-            here=[agreement(joined.predicted[0], y[self.data.target], classes) for _, joined in witnesses.pairs],
-            own=[agreement(joined.on_sources[mine], y[rows], classes) for _, joined in witnesses.pairs],
+            here=[agreement(each.predicted[0], y[self.data.target], classes) for each in witnesses.sources_alone],
+            own=[agreement(each.on_sources[mine], y[rows], classes) for each in witnesses.sources_alone],
         )
 
     def testimony(self, n_standard_errors: float) -> Testimony:
         """Return what was heard of each set of sources."""
         found = {}
         for each in self.witnesses:
-            kin = 0.0 if self.source_rows is None else self.source_rows.mean_kinship(each.sources)
+            known = {} if self.source_rows is None else self.source_rows.kinship
+            kin = mean_kinship(known.get(number, UNKNOWN) for number in each.sources)
             match = _all_match(self._columns_match[number] for number in each.sources)
-            found[each.sources] = Heard(each.gain, kin, match, standard_errors_needed(n_standard_errors, kin, match))
+            needed = standard_errors_needed(n_standard_errors, kin, match, self.data.target.size)
+            found[each.sources] = Heard(each.gain, kin.closeness, match, needed)
         best_first = sorted(found.items(), key=lambda item: item[1].needed - item[1].gain)
         return Testimony(tuple(self.data.sources), dict(best_first))
 
@@ -310,8 +334,8 @@ class Search:
 
         if any(trial.is_target_only for trial in trials):
             return greedy_weights(stacked, on_target)
-        favourites = _best_of_kinds(sorted(trials, key=self.merit))
-        first = np.array([_FIRST_VOTES * (trial in favourites) for trial in trials], dtype=float)
+        votes = dict(zip(map(id, _best_of_kinds(sorted(trials, key=self.merit))), _FIRST_VOTES, strict=False))
+        first = np.array([votes.get(id(trial), 0) for trial in trials], dtype=float)
         rows = self.source_rows
         if rows is None:
             return greedy_weights(stacked, on_target, first)
@@ -327,7 +351,9 @@ class Search:
 
     def _repeat(self, trials: Sequence[Trial[Candidate]], repeat: int) -> None:
         self.on_progress(f"repeat {repeat + 1} of {self.n_repeats}: {len(trials)} candidates")
-        data, folds = self.data, self.folds(repeat)
+        self._try(trials, self.data, self.folds(repeat), repeat)
+
+    def _try(self, trials: Sequence[Trial[Candidate]], data: Data, folds: Sequence[Fold], repeat: int) -> None:
         tasks = [(trial.candidate, place) for trial in trials for place in range(len(folds))]
         if self._parallel is None:
             found = [held_out(each, data, folds[place], self._seed(repeat, place)) for each, place in tasks]
@@ -336,11 +362,12 @@ class Search:
             found = self._parallel(
                 delayed(held_out)(each, data, folds[place], self._seed(repeat, place)) for each, place in tasks[::-1]
             )[::-1]
-        shape = (data.target.size,) if data.classes is None else (data.target.size, data.classes.size)
+        n_target, position = self.data.target.size, self.data.position
+        shape = (n_target,) if data.classes is None else (n_target, data.classes.size)
         for trial, parts in zip(trials, _in_groups(found, len(folds)), strict=True):
             predicted = np.empty(shape)
             for fold, part in zip(folds, parts, strict=True):
-                predicted[data.position[fold.test]] = part[: fold.test.size]
+                predicted[position[fold.test]] = part[: fold.test.size]
             if repeat == 0:
                 held = [part[fold.test.size :] for fold, part in zip(folds, parts, strict=True)]
                 trial.on_sources = np.concatenate(held)
@@ -366,9 +393,12 @@ def _all_match(answers: Iterable[bool | None]) -> bool | None:
 
 
 def _best_of_kinds(ranked: Sequence[Trial[Candidate]]) -> list[Trial[Candidate]]:
-    """Return the first of each kind of learner; gapBoost, which is made of another's, is none."""
-    kinds = {trial.candidate.kind: trial for trial in reversed(ranked)}
-    return [trial for kind, trial in kinds.items() if kind != GAPBOOST]
+    """Return the first of each kind of learner, in their order; gapBoost, which is made of another's, is none."""
+    kinds: dict[str, Trial[Candidate]] = {}
+    for trial in ranked:
+        kinds.setdefault(trial.candidate.kind, trial)
+    kinds.pop(GAPBOOST, None)
+    return list(kinds.values())
 
 
 def held_out(candidate: Candidate, data: Data, fold: Fold, seed: int) -> Array:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -18,22 +18,29 @@ if TYPE_CHECKING:
     from gapmin.selection._candidates import Candidate
     from gapmin.selection._search import Trial
 
+Pair: TypeAlias = "tuple[Trial[Candidate], Trial[Candidate]]"
+"""Of one learner, on the target alone and with sources."""
+
 HALF = 0.5
 """The target's share of the weight in what witnesses say of sources."""
 
 
 class Witnesses(NamedTuple):
-    """For each kind of learner, its trial on the target alone and that with some sources.
+    """For each kind of learner, its trial on the target alone, that with some sources, and that on these alone.
 
     Attributes
     ----------
     sources : tuple of int
         The numbers of the sources.
     pairs : tuple of pairs of Trial
+        On the target alone, and with the sources.
+    sources_alone : tuple of Trial
+        On the sources alone, in the first repeat only; none where these have too few rows.
     """
 
     sources: tuple[int, ...]
-    pairs: tuple[tuple[Trial[Candidate], Trial[Candidate]], ...]
+    pairs: tuple[Pair, ...]
+    sources_alone: tuple[Trial[Candidate], ...] = ()
 
     @property
     def gain(self) -> float:
@@ -120,9 +127,7 @@ def in_standard_errors(values: ArrayLike) -> float:
     return mean / (spread / float(np.sqrt(values.size)))
 
 
-def best_of_each_kind(
-    alone: Iterable[Trial[Candidate]], joined: Iterable[Trial[Candidate]]
-) -> list[tuple[Trial[Candidate], Trial[Candidate]]]:
+def best_of_each_kind(alone: Iterable[Trial[Candidate]], joined: Iterable[Trial[Candidate]]) -> list[Pair]:
     """Return the pairs of trials of one learner: of each kind the learner with the lowest loss in both together."""
     partner = {id(each.candidate.learner): each for each in alone}
     pairs = [(partner[id(each.candidate.learner)], each) for each in joined if id(each.candidate.learner) in partner]

@@ -194,12 +194,17 @@ class _TransferCV(TransferMetaEstimator):
             say(f"{type(self).__name__}: {doing}")
 
     def _sampled(self, data: Data, seed: int) -> Data:
-        """Leave out source rows at random where there are more than the search is to use."""
-        source = np.flatnonzero(data.domain > 0)
-        if self.max_search_rows is None or source.size <= self.max_search_rows:
+        """Leave out rows of the larger sources at random where there are more than the search is to use."""
+        rows = {number: np.flatnonzero(data.domain == number) for number in data.sources}
+        if self.max_search_rows is None or sum(each.size for each in rows.values()) <= self.max_search_rows:
             return data
-        kept = np.random.default_rng(seed).choice(source, self.max_search_rows, replace=False)
-        used = np.sort(np.concatenate([data.target, kept]))
+        random, left, kept = np.random.default_rng(seed), self.max_search_rows, [data.target]
+        # The smallest first: what they do not need is the others'. Of each at least a row, or nobody would hear of it.
+        for place, each in enumerate(sorted(rows.values(), key=len)):
+            size = min(each.size, max(left // (len(rows) - place), 1))
+            kept.append(random.choice(each, size, replace=False))
+            left -= size
+        used = np.sort(np.concatenate(kept))
         return Data(_safe_indexing(data.X, used), data.y[used], data.domain[used], data.classes)
 
     def _learners(self, regression: bool, data: Data) -> list[Learner]:
@@ -290,11 +295,11 @@ class TransferClassifierCV(ClassifierMixin, _TransferCV):
     Target only, weighted pooling, source weights that minimise the performance gap, and gapBoost compete in a repeated
     cross-validation on the target's rows. The best of each side are not chosen from but averaged, with weights that
     make the held-out loss low: with few rows to tell them apart, the mean is safer than any one of them. The sources
-    are used only if they lower the loss of the same learners by more than one standard error; less will do where source
-    and target predict each other well, and more is asked where they contradict each other (`n_standard_errors`) or
-    their columns do not look alike. Of several sources some may be used and others not; in doubt, within two standard
-    errors above what is asked, the model is the mean of one with sources and one without. Of the models with sources,
-    what a learner makes of source rows that were held out counts too, the more the closer the source.
+    are used only if they lower the loss of the same learners by more than one standard error; less will do where models
+    of the source alone predict the target well or the columns surely match, and more is asked where they have it the
+    other way round or the columns do not look alike (`n_standard_errors`). Of several sources some may be used and
+    others not; in doubt, within two standard errors above what is asked, a model without sources has a fifth of the
+    say. Of the models with sources, what a learner makes of source rows that were held out counts too.
 
     Parameters
     ----------
@@ -311,13 +316,15 @@ class TransferClassifierCV(ClassifierMixin, _TransferCV):
         quarter of the candidates, and no fewer than are blended, are left out.
     n_standard_errors : float, default=1
         By how many standard errors over the folds the same learners must do better with the sources than without, for
-        the sources to be used, if source and target are strangers (`transfer_verdict_.kinship` is 0). Three fewer for a
-        source that is as good as the target's own rows, which is then used unless it loses by more than two; three more
-        for one whose labels are turned round. Two more for one whose columns do not look like the target's, by their
-        means and correlations (`transfer_verdict_.columns_match`); where they do, one and a half fewer, but in all no
-        more than three. Several sources are asked together and each by itself, and those that are trusted by themselves
-        together; models may use no others. Methods without pooling leave nobody to ask: the model with sources must
-        then itself win by so many. With `blend=False` it is also how far behind a simpler one may be.
+        the sources to be used, if source and target are strangers (`transfer_verdict_.kinship` is 0). Six times the
+        kinship fewer, or more where it is below 0, for labels turned round. Four more for a source whose columns do not
+        look like the target's, by their means and correlations (`transfer_verdict_.columns_match`), and three fewer
+        where they surely do and the source's labels make sense and do not contradict the target's. In all no more than
+        four fewer with ten target rows and two with forty or more: a source that is as good as the target's own rows is
+        used unless it loses by more than three, or one. Several sources are asked together and, up to eight, each by
+        itself, and those that are trusted by themselves together; models may use no others. Methods without pooling
+        leave nobody to ask: the model with sources must then itself win by so many. With `blend=False` it is also how
+        far behind a simpler one may be.
     blend : bool, default=True
         Average the best eight with sources and the best of each kind of learner, or the best three without. False takes
         one model: with sources the simplest that is within a standard error of the best.
@@ -325,7 +332,8 @@ class TransferClassifierCV(ClassifierMixin, _TransferCV):
         Compare the columns of each source with the target's. False where they are known to be the same, as those that
         the command line aligns by name, or were standardised in one table, after which their means tell nothing.
     max_search_rows : int or None, default=20000
-        Source rows that the search uses, drawn at random; the last fit has all. None uses all in the search too.
+        Source rows that the search uses, drawn at random from the larger sources; the last fit has all. None uses all
+        in the search too.
     n_jobs : int or None, default=None
         Processes. The result does not depend on it.
     random_state : int, RandomState instance or None, default=None
