@@ -52,6 +52,7 @@ GAPMIN_PARTS = (
     "gapmin.selection._blended.BlendedClassifier",
     "gapmin.selection._blended.BlendedRegressor",
     "gapmin.selection._choice.TransferVerdict",
+    "gapmin.selection._relevance.RelevanceScaler",
     "gapmin.selection._tempered.TemperedClassifier",
 )
 """What fitted estimators of gapmin hold: results and splitters, plain values all, and means of models."""

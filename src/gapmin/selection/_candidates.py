@@ -27,6 +27,7 @@ from gapmin.boosting._learners import seed_unseeded
 from gapmin.linear import WeightedLogisticRegression
 from gapmin.selection._fitting import fit_with_domains
 from gapmin.selection._kernel import KernelClassifier, KernelRegressor
+from gapmin.selection._relevance import RelevanceScaler
 from gapmin.selection._tempered import TemperedClassifier
 from gapmin.selection.pooling import WeightedPoolingClassifier, WeightedPoolingRegressor
 
@@ -57,6 +58,9 @@ _MOST_SINGLE_SOURCES = 8
 _FAR = 100.0
 """Features whose mean is further from 0 than so many standard deviations are not used as they are."""
 
+_MANY_FEATURES = 30
+"""From so many on, learners that treat them alike are tried on relevant ones too."""
+
 
 def _any_rows(n_rows: int, last: bool) -> dict[str, Any]:
     return {}
@@ -76,7 +80,7 @@ class Learner:
     of_rows : callable
         Given the number of rows that train and whether it is the last fit, the parameters that depend on them.
     is_scaled, is_tempered : bool
-        Whether it is one of ours behind a scaler, or with its probabilities raised to a power.
+        Whether it is one of ours behind scalers, or with its probabilities raised to a power.
     """
 
     name: str
@@ -178,19 +182,20 @@ def _shown(value: Any) -> str:
 def linear_learners(regression: bool, X: Any) -> list[Learner]:
     """Return linear learners of several strengths."""
     if regression:
-        return _scalings([Learner("linear", Ridge(alpha)) for alpha in (100.0, 10.0, 1.0, 0.1)], X)
-    lams = (0.1, 0.01, 0.001)
-    return _scalings(
-        [Learner("linear", WeightedLogisticRegression(lam, tol=_COARSE), {"tol": _FINE}) for lam in lams], X
-    )
+        plain = [Learner("linear", Ridge(alpha)) for alpha in (100.0, 10.0, 1.0, 0.1)]
+    else:
+        lams = (0.1, 0.01, 0.001)
+        plain = [Learner("linear", WeightedLogisticRegression(lam, tol=_COARSE), {"tol": _FINE}) for lam in lams]
+    return [*_scalings(plain, X), *_by_relevance(plain, X)]
 
 
 def kernel_learners(regression: bool, X: Any) -> list[Learner]:
     """Return two kernel learners, a narrow one and a wide one: with few landmarks in the search, more in the end."""
     kind: Any = KernelRegressor if regression else KernelClassifier
     settings, final = ((1.0, 0.1), (0.3, 0.3)), {"n_landmarks": _MANY_LANDMARKS}
-    plain = [kind(gamma, alpha, n_landmarks=_FEW_LANDMARKS) for gamma, alpha in settings]
-    return _scalings([Learner("kernel", each, final, _kernel_of_rows) for each in plain], X)
+    estimators = [kind(gamma, alpha, n_landmarks=_FEW_LANDMARKS) for gamma, alpha in settings]
+    plain = [Learner("kernel", each, final, _kernel_of_rows) for each in estimators]
+    return [*_scalings(plain, X), *_by_relevance(plain[1:], X)]
 
 
 def _kernel_of_rows(n_rows: int, last: bool) -> dict[str, Any]:
@@ -199,17 +204,30 @@ def _kernel_of_rows(n_rows: int, last: bool) -> dict[str, Any]:
 
 def _scalings(learners: Sequence[Learner], X: Any) -> list[Learner]:
     """Return learners on the features as they are and scaled to unit variance, where that differs and may be of use."""
-    scaler = StandardScaler(with_mean=not sp.issparse(X)).fit(X)
-    scaled = [
-        replace(each, estimator=Pipeline([("scale", clone(scaler)), ("learner", each.estimator)]), is_scaled=True)
-        for each in learners
-    ]
+    scaler = _standard(X).fit(X)
+    scaled = [_behind([("scale", clone(scaler))], each) for each in learners]
     far = 0.0 if sp.issparse(X) else float(np.max(np.abs(scaler.mean_) / scaler.scale_))
     if is_regressor(learners[0].estimator) or far > _FAR:
         return scaled
     small, large = scaler.scale_.min(), scaler.scale_.max()
     alike = large <= 2 * small and small > 0.1 and large < 10
     return list(learners) if alike else [*learners, *scaled]
+
+
+def _by_relevance(learners: Sequence[Learner], X: Any) -> list[Learner]:
+    """Return learners on features scaled by what they say of the label, where there are many."""
+    if X.shape[1] < _MANY_FEATURES:
+        return []
+    relevance = RelevanceScaler(of_classes=not is_regressor(learners[0].estimator))
+    return [_behind([("scale", _standard(X)), ("relevance", clone(relevance))], each) for each in learners]
+
+
+def _standard(X: Any) -> StandardScaler:
+    return StandardScaler(with_mean=not sp.issparse(X))
+
+
+def _behind(scalers: Sequence[tuple[str, Any]], learner: Learner) -> Learner:
+    return replace(learner, estimator=Pipeline([*scalers, ("learner", learner.estimator)]), is_scaled=True)
 
 
 def forest(regression: bool, X: Any) -> Learner:
