@@ -12,6 +12,7 @@ from sklearn.decomposition import PCA
 from sklearn.linear_model import Ridge
 
 from gapmin import TransferRegressorCV
+from gapmin.selection import _columns
 from gapmin.selection._columns import columns_match
 from gapmin.selection._search import _all_match
 
@@ -68,6 +69,14 @@ def test_after_principal_components_of_both_together_the_correlations_are_opposi
 def test_columns_with_nothing_of_their_own_tell_nothing():
     found = answers(lambda seed: np.random.default_rng(seed).normal(size=(N_TARGET + N_SOURCE, 8)))
     assert np.mean([each is None for each in found]) >= 0.8
+
+
+@pytest.mark.parametrize(("n_shown", "said"), [(10, False), (8, False), (7, None), (0, None)])
+def test_the_source_must_show_its_order_in_eight_of_ten_draws_of_its_own(monkeypatch, n_shown, said):
+    asked = iter([0.06, *[0.05] * n_shown, *[0.06] * (10 - n_shown)])
+    monkeypatch.setattr(_columns, "_by_chance", lambda *given: next(asked))
+    assert columns_match(correlated(0), TARGET, SOURCE, 0) is said
+    assert next(asked, None) is None
 
 
 @pytest.mark.parametrize(

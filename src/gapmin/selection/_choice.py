@@ -10,15 +10,15 @@ import numpy as np
 
 from gapmin._statistics import TTest, corrected_t_test
 from gapmin.selection._blend import Blend
-from gapmin.selection._candidates import METHODS, TARGET_ONLY
+from gapmin.selection._candidates import METHODS, TARGET_ONLY, Candidate
 from gapmin.selection._search import Search, Trial
 from gapmin.selection._witnesses import in_standard_errors
 
-_SURE = 2.0
+_SURE = 6.0
 """Standard errors above what is needed from which on there is no doubt."""
 
-_SHARE_IN_DOUBT = 0.8
-"""Of the model with sources, below that."""
+_LEAST_SHARE = 0.5
+"""Of the model with sources, where the gain is just what is needed."""
 
 
 @dataclass(frozen=True)
@@ -57,8 +57,9 @@ class TransferVerdict:
         What decides: by how many standard errors over the folds the same learners do better with the sources than
         without, and by how many they must, which is the less the closer the sources are. Of several sources those that
         are used, or else those that come off best. NaN where the methods asked for do not tell.
-    hedged : bool
-        Whether, in doubt, the model is a mean of one with sources, which has four fifths, and one without.
+    doubt : float
+        How much of the say a model without sources has beside one with them: from 0 where their gain is far above what
+        is needed, to a half where it is just that.
     columns_match : bool or None
         Whether the columns of these sources look like the target's, by their means and correlations: False may mean
         that they are in another order, None that there is no telling.
@@ -84,7 +85,7 @@ class TransferVerdict:
     kinship: float = np.nan
     gain: float = np.nan
     gain_needed: float = np.nan
-    hedged: bool = False
+    doubt: float = 0.0
     columns_match: bool | None = None
     other_columns: tuple[int, ...] = ()
     left_out: tuple[int, ...] = ()
@@ -141,7 +142,7 @@ class TransferVerdict:
         )
         asked = f"at least {self.gain_needed:+.1f} was asked at a kinship of {self.kinship:.2f} of 1"
         asked += " and with columns that match" if self.columns_match else ""
-        doubt = "; in doubt, a model without them has a fifth of the say" if self.hedged else ""
+        doubt = f"; in doubt, a model without them has {100 * self.doubt:.0f}% of the say" if self.doubt > 0 else ""
         return f"the same learners {gain} ({asked}){doubt}"
 
     def to_dict(self, source_names: Mapping[int, str] | None = None) -> dict[str, Any]:
@@ -188,9 +189,9 @@ def is_used(search: Search, best: Trial[Any], alone: Trial[Any], n_standard_erro
 def choose_blend(search: Search, trials: Sequence[Trial[Any]], n_standard_errors: float) -> Choice:
     """Choose between two blends: of those with sources that are trusted, if any, and else of those without.
 
-    In doubt it is a mean of both, of which the one without sources has a fifth: a source that is wrongly trusted then
-    does less harm, and one that is rightly trusted most of its good. There is doubt where the gain is less than two
-    standard errors above what is needed.
+    In doubt it is a mean of both: a source that is wrongly trusted then does less harm, and one that is rightly trusted
+    most of its good. Where the gain is just what is needed each has a half, and the one without sources has less the
+    further the gain is above that, down to nothing at six standard errors.
     """
     alone = search.blend([each for each in trials if each.is_target_only])
     others = [each for each in trials if not each.is_target_only]
@@ -201,9 +202,10 @@ def choose_blend(search: Search, trials: Sequence[Trial[Any]], n_standard_errors
     if not (trusted and is_used(search, best, alone, n_standard_errors)):
         return Choice(alone, alone, best)
     heard = search.testimony(n_standard_errors).deciding
-    if heard is None or heard.gain > heard.needed + _SURE:
+    if heard is None or heard.gain >= heard.needed + _SURE:
         return Choice(best, alone, best)
-    return Choice(search.mean_of(best, alone, _SHARE_IN_DOUBT), alone, best)
+    share = _LEAST_SHARE + (1 - _LEAST_SHARE) * (heard.gain - heard.needed) / _SURE
+    return Choice(search.mean_of(best, alone, share), alone, best)
 
 
 def choose_one(search: Search, trials: Sequence[Trial[Any]], n_standard_errors: float) -> Choice:
@@ -227,8 +229,11 @@ def simplest_near(best: Trial[Any], others: Sequence[Trial[Any]], n_standard_err
     return min(near, key=lambda each: (METHODS.index(each.candidate.method), each.mean_loss))
 
 
-def _has_both(blend: Blend) -> bool:
-    return 0 < sum(member.method == TARGET_ONLY for member in blend.members) < len(blend.members)
+def _weight_alone(chosen: Candidate | Blend) -> float:
+    """Return the weight of what leaves the sources out, in a model with sources."""
+    if not isinstance(chosen, Blend):
+        return 0.0
+    return sum(w for each, w in zip(chosen.members, chosen.weights, strict=True) if each.method == TARGET_ONLY)
 
 
 def evidence(search: Search, one: Trial[Any], other: Trial[Any]) -> TTest:
@@ -269,7 +274,7 @@ def verdict(
         kinship=np.nan if heard is None else heard.kinship,
         gain=np.nan if heard is None else heard.gain,
         gain_needed=np.nan if heard is None else heard.needed,
-        hedged=isinstance(chosen.candidate, Blend) and _has_both(chosen.candidate),
+        doubt=0.0 if chosen is alone else _weight_alone(chosen.candidate),
         columns_match=None if heard is None else heard.columns_match,
         other_columns=tuple(other_columns),
         left_out=tuple(left_out),

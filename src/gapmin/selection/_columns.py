@@ -20,7 +20,9 @@ from gapmin.boosting._rows import Array
 _MOST_ROWS = 100
 _MOST_COLUMNS = 200
 _N_ORDERS, _N_OF_THE_SOURCE = 499, 99
-_N_SPLITS = 10
+_N_SPLITS, _FEWEST_RELATED = 10, 8
+"""Draws of the source's own rows, and how many of them must show the order for the target's rows to be blamed."""
+
 _RELATED, _SURELY_RELATED = 0.05, 0.01
 """P-values."""
 
@@ -34,9 +36,9 @@ def columns_match(X: Any, target: NDArray[np.intp], source: NDArray[np.intp], se
     True where their means are more like the target's than in 99 of 100 random orders, or their correlations more like
     them, or more unlike: after a principal component analysis of two tables in one, the correlations in one of them
     are the opposite of those in the other. That is much like the order of the target, not equal to it: two columns of
-    many that are exchanged are not found. False where neither is so of 95 of 100 orders, although each of ten draws of
-    as many of the source's own rows as the target has is so related to others of its rows. Where one of them is not
-    either, the columns have too little that is their own, and it is None; it is None between 95 and 99 too.
+    many that are exchanged are not found. False where neither is so of 95 of 100 orders, although of ten draws of as
+    many of the source's own rows as the target has eight are so related to others of its rows. Where fewer are, the
+    columns have too little that is their own, and it is None; it is None between 95 and 99 too.
 
     Means tell nothing of tables that were standardised in one; there it is the correlations alone.
 
@@ -68,11 +70,11 @@ def columns_match(X: Any, target: NDArray[np.intp], source: NDArray[np.intp], se
     if p_value <= _RELATED:
         return True if p_value <= _SURELY_RELATED else None
     few = min(len(here), len(there) // 2)
+    n_related = 0
     for _ in range(_N_SPLITS):
         drawn = random.permutation(there)
-        if _by_chance(drawn[:few], drawn[few : few + _MOST_ROWS], random, _N_OF_THE_SOURCE) > _RELATED:
-            return None
-    return False
+        n_related += _by_chance(drawn[:few], drawn[few : few + _MOST_ROWS], random, _N_OF_THE_SOURCE) <= _RELATED
+    return False if n_related >= _FEWEST_RELATED else None
 
 
 def _numbers(rows: Any, random: np.random.Generator) -> Array:
