@@ -16,6 +16,7 @@ from gapmin.selection._kinship import (
     Kinship,
     SourceRows,
     agreement,
+    credit,
     kinship,
     mean_kinship,
     standard_errors_needed,
@@ -85,7 +86,7 @@ def test_a_learner_that_learns_nothing_hardly_counts():
 
 def test_the_standard_errors_that_are_needed():
     def needed(wanted, kin, columns_match=None, n_target=10):
-        return standard_errors_needed(wanted, kin, columns_match, n_target)
+        return standard_errors_needed(wanted, credit(kin, columns_match), n_target)
 
     assert needed(1.0, UNKNOWN) == 1
     assert needed(1.0, UNKNOWN, True) == 1

@@ -82,7 +82,8 @@ def test_a_good_source_beside_a_turned_one_is_heard_by_itself():
     assert first > max(all_of_them, second)
     assert made.testimony(1.0).trusted == [(1,)]
     kin = made.source_rows.kinship[1].closeness
-    assert made.testimony(1.0).heard[(1,)] == Heard(first, kin, None, pytest.approx(max(1 - 6 * kin, 1 - 4 * 0.5**0.5)))
+    needed, support = max(1 - 6 * kin, 1 - 4 * 0.5**0.5), first + 6 * kin - 1
+    assert made.testimony(1.0).heard[(1,)] == Heard(first, kin, None, pytest.approx(needed), pytest.approx(support))
     assert next(iter(made.testimony(1.0).heard)) == (1,)
 
 
@@ -118,7 +119,7 @@ def gains_of(together, first, second):
     """What follows from these gains of two sources, where a gain of 1 is needed."""
     gains = {(1, 2): together, (1,): first, (2,): second}
     best_first = sorted(gains, key=lambda sources: -gains[sources])
-    return _witnesses.Testimony((1, 2), {sources: Heard(gains[sources], 0.5, None, 1.0) for sources in best_first})
+    return _witnesses.Testimony((1, 2), {sources: Heard(gains[sources], 0.5, None, 1.0, 1.0) for sources in best_first})
 
 
 def test_what_comes_off_best_together_is_kept_together():
@@ -175,25 +176,26 @@ def test_without_pooling_the_model_must_win_by_itself():
 
 
 def test_in_doubt_the_model_is_the_mean_of_both():
-    rng = np.random.default_rng(0)
-    domain, X = np.repeat([-1, 1], [20, 100]), rng.normal(size=(120, 15))
-    y = X @ np.linspace(2, 0, 15) + 0.3 * rng.normal(size=120)
+    data = search().data
 
     def fitted(n_standard_errors):
         model = TransferRegressorCV(Ridge(), n_standard_errors=n_standard_errors, random_state=0)
-        return model.fit(X, y, sample_domain=domain)
+        return model.fit(data.X, data.y, sample_domain=data.domain)
 
     verdict = fitted(0).transfer_verdict_
-    margin = verdict.gain - verdict.gain_needed
-    assert margin > 6.1  # or the numbers below would be below 0
-    found = {left: fitted(margin - left) for left in (-0.1, 0.01, 1.5, 6.1)}
+    assert verdict.columns_match is None  # or they would count too
+    support, margin = verdict.gain + 6 * verdict.kinship, verdict.gain - verdict.gain_needed
+    assert support > 8  # or there were doubt already
+    found = {left: fitted(margin - left) for left in (-0.1, 0.01, 1.0)} | {"sure": fitted(support - 8.01)}
     assert [model.transfer_verdict_.transfers for model in found.values()] == [False, True, True, True]
     doubts = [model.transfer_verdict_.doubt for model in found.values()]
-    assert doubts == pytest.approx([0, 0.5 - 0.01 / 12, 0.5 - 1.5 / 12, 0])  # a half where just as much as is needed
-    no, yes = (found[left].predict(X) for left in (-0.1, 6.1))
-    mean = found[1.5]
-    np.testing.assert_allclose(mean.predict(X), 0.375 * no + 0.625 * yes)
-    assert mean.domain_weight_[1] == pytest.approx(0.625 * found[6.1].domain_weight_[1])
-    assert "in doubt, a model without them has 38% of the say" in str(mean.transfer_verdict_)
+    wanted = [0.6 * (1 - (support - margin + left) / 8) for left in (0.01, 1.0)]
+    assert doubts == pytest.approx([0, *wanted, 0])
+    assert wanted[0] > wanted[1] > 0.2
+    no, yes = (found[left].predict(data.X) for left in (-0.1, "sure"))
+    mean, doubt = found[1.0], wanted[1]
+    np.testing.assert_allclose(mean.predict(data.X), doubt * no + (1 - doubt) * yes)
+    assert mean.domain_weight_[1] == pytest.approx((1 - doubt) * found["sure"].domain_weight_[1])
+    assert f"in doubt, a model without them has {100 * doubt:.0f}% of the say" in str(mean.transfer_verdict_)
     assert mean.transfer_verdict_.method != TARGET_ONLY
-    assert "in doubt" not in str(found[6.1].transfer_verdict_)
+    assert "in doubt" not in str(found["sure"].transfer_verdict_)

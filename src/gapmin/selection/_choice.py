@@ -14,11 +14,11 @@ from gapmin.selection._candidates import METHODS, TARGET_ONLY, Candidate
 from gapmin.selection._search import Search, Trial
 from gapmin.selection._witnesses import in_standard_errors
 
-_SURE = 6.0
-"""Standard errors above what is needed from which on there is no doubt."""
+_SURE = 8.0
+"""The support of sources, in standard errors, from which on there is no doubt of them."""
 
-_LEAST_SHARE = 0.5
-"""Of the model with sources, where the gain is just what is needed."""
+_LEAST_SHARE = 0.4
+"""Of the model with sources, where they have next to none."""
 
 
 @dataclass(frozen=True)
@@ -58,8 +58,8 @@ class TransferVerdict:
         without, and by how many they must, which is the less the closer the sources are. Of several sources those that
         are used, or else those that come off best. NaN where the methods asked for do not tell.
     doubt : float
-        How much of the say a model without sources has beside one with them: from 0 where their gain is far above what
-        is needed, to a half where it is just that.
+        How much of the say a model without sources has beside one with them: from 0 where gain, kinship and columns
+        all speak for these, to three fifths where they do so only just.
     columns_match : bool or None
         Whether the columns of these sources look like the target's, by their means and correlations: False may mean
         that they are in another order, None that there is no telling.
@@ -190,8 +190,8 @@ def choose_blend(search: Search, trials: Sequence[Trial[Any]], n_standard_errors
     """Choose between two blends: of those with sources that are trusted, if any, and else of those without.
 
     In doubt it is a mean of both: a source that is wrongly trusted then does less harm, and one that is rightly trusted
-    most of its good. Where the gain is just what is needed each has a half, and the one without sources has less the
-    further the gain is above that, down to nothing at six standard errors.
+    most of its good. The one with sources has two fifths where gain, closeness and columns together are just what is
+    wanted, the more the further they are above that, and all of it at eight standard errors.
     """
     alone = search.blend([each for each in trials if each.is_target_only])
     others = [each for each in trials if not each.is_target_only]
@@ -202,9 +202,9 @@ def choose_blend(search: Search, trials: Sequence[Trial[Any]], n_standard_errors
     if not (trusted and is_used(search, best, alone, n_standard_errors)):
         return Choice(alone, alone, best)
     heard = search.testimony(n_standard_errors).deciding
-    if heard is None or heard.gain >= heard.needed + _SURE:
+    if heard is None or heard.support >= _SURE:
         return Choice(best, alone, best)
-    share = _LEAST_SHARE + (1 - _LEAST_SHARE) * (heard.gain - heard.needed) / _SURE
+    share = _LEAST_SHARE + (1 - _LEAST_SHARE) * heard.support / _SURE
     return Choice(search.mean_of(best, alone, share), alone, best)
 
 
@@ -233,7 +233,7 @@ def _weight_alone(chosen: Candidate | Blend) -> float:
     """Return the weight of what leaves the sources out, in a model with sources."""
     if not isinstance(chosen, Blend):
         return 0.0
-    return sum(w for each, w in zip(chosen.members, chosen.weights, strict=True) if each.method == TARGET_ONLY)
+    return sum((w for each, w in zip(chosen.members, chosen.weights, strict=True) if each.method == TARGET_ONLY), 0.0)
 
 
 def evidence(search: Search, one: Trial[Any], other: Trial[Any]) -> TTest:

@@ -18,7 +18,7 @@ from gapmin.selection._data import Data
 FEWEST_ROWS = 10
 """Held-out rows of a source below which nothing is known of its kinship: it counts as a stranger."""
 
-# Standard errors, by which closeness and columns move what is asked of a source: see `standard_errors_needed`.
+# Standard errors, by which closeness and columns move what is asked of a source: see `credit` and what follows it.
 _SLOPE = 6.0
 _SAME_COLUMNS, _OTHER_COLUMNS = 3.0, 4.0
 _MOST_FEWER, _LEAST_FEWER, _FEW_TARGET_ROWS = 4.0, 2.0, 10
@@ -112,21 +112,28 @@ def mean_kinship(of_sources: Iterable[Kinship]) -> Kinship:
     return Kinship(float(np.mean(closeness)), float(np.mean(sense)))
 
 
-def standard_errors_needed(wanted: float, kin: Kinship, columns_match: bool | None, n_target: int) -> float:
-    """Return by how many standard errors the sources must win to be used: as many as wanted of a stranger.
+def credit(kin: Kinship, columns_match: bool | None) -> float:
+    """Return how many standard errors of gain closeness and columns are worth; below 0 where they speak against.
 
-    Six times the closeness fewer, and so six more of one whose labels are turned round. Four more where the columns do
-    not match the target's; three fewer where they do and the labels make sense and do not contradict the target's, as
-    they do from a closeness of -0.2 on: the right columns say nothing of labels. In all not more than four fewer with
-    ten target rows and two with forty: the more they are, the better can they speak for themselves.
+    Six times the closeness, and so six less for labels that are turned round. Four less where the columns do not match
+    the target's; three more where they do and the labels make sense and do not contradict the target's, as they do from
+    a closeness of -0.2 on: the right columns say nothing of labels.
     """
     columns = 0.0
     if columns_match is False:
-        columns = _OTHER_COLUMNS
+        columns = -_OTHER_COLUMNS
     elif columns_match:
-        columns = -_SAME_COLUMNS * kin.sense * float(np.clip(1 + kin.closeness / _CONTRADICTS, 0, 1))
-    most_fewer = max(_MOST_FEWER * min(_FEW_TARGET_ROWS / n_target, 1.0) ** 0.5, _LEAST_FEWER)
-    return wanted + max(columns - _SLOPE * kin.closeness, -most_fewer)
+        columns = _SAME_COLUMNS * kin.sense * float(np.clip(1 + kin.closeness / _CONTRADICTS, 0, 1))
+    return _SLOPE * kin.closeness + columns
+
+
+def standard_errors_needed(wanted: float, worth: float, n_target: int) -> float:
+    """Return by how many standard errors the sources must win to be used: as many as wanted, less their credit.
+
+    Not more than four fewer with ten target rows and two with forty: the more they are, the better can they speak for
+    themselves.
+    """
+    return wanted - min(worth, max(_MOST_FEWER * min(_FEW_TARGET_ROWS / n_target, 1.0) ** 0.5, _LEAST_FEWER))
 
 
 class SourceRows:

@@ -28,6 +28,7 @@ from gapmin.selection._kinship import (
     Kinship,
     SourceRows,
     agreement,
+    credit,
     kinship,
     mean_kinship,
     standard_errors_needed,
@@ -235,8 +236,9 @@ class Search:
             known = {} if self.source_rows is None else self.source_rows.kinship
             kin = mean_kinship(known.get(number, UNKNOWN) for number in each.sources)
             match = _all_match(self._columns_match[number] for number in each.sources)
-            needed = standard_errors_needed(n_standard_errors, kin, match, self.data.target.size)
-            found[each.sources] = Heard(each.gain, kin.closeness, match, needed)
+            worth = credit(kin, match)
+            needed = standard_errors_needed(n_standard_errors, worth, self.data.target.size)
+            found[each.sources] = Heard(each.gain, kin.closeness, match, needed, each.gain + worth - n_standard_errors)
         best_first = sorted(found.items(), key=lambda item: item[1].needed - item[1].gain)
         return Testimony(tuple(self.data.sources), dict(best_first))
 

@@ -58,12 +58,16 @@ class Heard(NamedTuple):
         Whether their columns are those of the target; None where there is no telling.
     needed : float
         The gain that is needed for them to be used.
+    support : float
+        By how much gain and credit together are above what is wanted: not less than the gain is above what is needed,
+        for which not all of the credit may count.
     """
 
     gain: float
     kinship: float
     columns_match: bool | None
     needed: float
+    support: float
 
     @property
     def suffices(self) -> bool:

@@ -298,9 +298,8 @@ class TransferClassifierCV(ClassifierMixin, _TransferCV):
     are used only if they lower the loss of the same learners by more than one standard error; less will do where models
     of the source alone predict the target well or the columns surely match, and more is asked where they have it the
     other way round or the columns do not look alike (`n_standard_errors`). Of several sources some may be used and
-    others not. In doubt a model without sources has a say too: half of it where the gain is just what is asked, none at
-    six standard errors above. Of the models with sources, what a learner makes of source rows that were held out
-    counts too.
+    others not. In doubt a model without sources has a say too, at most three fifths of it: the less, the more speaks
+    for the sources. Of the models with sources, what a learner makes of source rows that were held out counts too.
 
     Parameters
     ----------
