@@ -7,6 +7,7 @@ import pytest
 from sklearn.base import clone
 
 from gapmin import TransferClassifierCV, TransferRegressorCV
+from gapmin.selection import _search
 from gapmin.selection._blend import greedy_weights
 from gapmin.selection._blended import BlendedClassifier, BlendedRegressor
 from gapmin.selection.pooling import WeightedPoolingClassifier, WeightedPoolingRegressor
@@ -118,3 +119,24 @@ def test_gradient_boosting_takes_part_but_for_many_classes_and_sparse_rows():
     assert "GradientBoostingClassifier" in learners(X, y > 0)
     assert "GradientBoostingClassifier" not in learners(sp.csr_matrix(X), y > 0)
     assert "GradientBoostingClassifier" not in learners(X, np.arange(y.size) % 5)
+
+
+def test_the_best_kinds_of_learner_have_most_votes_to_begin_with(monkeypatch):
+    X, y, domain = problem()
+    asked = []
+
+    def noted(predicted, loss, first=0.0):
+        asked.append(np.sort(np.atleast_1d(first))[::-1][:5].tolist())
+        return greedy_weights(predicted, loss, first)
+
+    monkeypatch.setattr(_search, "greedy_weights", noted)
+    TransferRegressorCV(n_repeats=1, random_state=0).fit(X, y, sample_domain=domain)
+    assert asked == [[0.0], [5, 4, 3, 2, 0]]  # without sources none, and with them a kind each
+
+
+def test_a_model_without_sources_has_no_doubt_of_them():
+    X, y, domain = problem()
+    y[domain > 0] *= -1
+    verdict = TransferRegressorCV(n_repeats=1, random_state=0).fit(X, y, sample_domain=domain).transfer_verdict_
+    assert not verdict.transfers
+    assert verdict.doubt == 0

@@ -71,6 +71,12 @@ def test_columns_with_nothing_of_their_own_tell_nothing():
     assert np.mean([each is None for each in found]) >= 0.8
 
 
+@pytest.mark.parametrize(("p_value", "said"), [(0.01, True), (0.011, None), (0.05, None)])
+def test_the_target_must_show_the_order_surely_for_columns_to_match(monkeypatch, p_value, said):
+    monkeypatch.setattr(_columns, "_by_chance", lambda *given: p_value)
+    assert columns_match(correlated(0), TARGET, SOURCE, 0) is said
+
+
 @pytest.mark.parametrize(("n_shown", "said"), [(10, False), (8, False), (7, None), (0, None)])
 def test_the_source_must_show_its_order_in_eight_of_ten_draws_of_its_own(monkeypatch, n_shown, said):
     asked = iter([0.06, *[0.05] * n_shown, *[0.06] * (10 - n_shown)])

@@ -50,6 +50,15 @@ def test_classes_that_none_or_all_of_the_rows_are_do_not_count():
     assert agreement(shares[:, ::-1], labels, np.arange(3)) == pytest.approx(0.5)  # of two that count one is missed
 
 
+@pytest.mark.parametrize("value", [0.1, 0.3, 2.2, 123.45, -1.7, 1e-300])
+def test_equal_values_agree_with_nothing_whatever_their_mean_rounds_to(value):
+    for n in range(2, 40):
+        assert agreement(np.full(n, value), np.full(n, value), None) == 0
+        assert agreement(np.arange(float(n)), np.full(n, value), None) == 0
+    nearly = np.full(30, value) * (1 + 1e-16 * np.arange(30))
+    assert agreement(nearly, np.arange(30.0), None) == 0
+
+
 def test_what_does_not_vary_agrees_with_nothing():
     assert agreement(np.ones(4), np.arange(4.0), None) == 0
     assert agreement(np.array([[0.2, 0.8], [0.6, 0.4]]), np.array([1, 1]), np.array([0, 1])) == 0
@@ -69,12 +78,12 @@ def test_a_source_that_does_not_even_predict_itself_is_nobodys_kin():
     assert kinship([0.06], [0.15]) == pytest.approx((0.2, 0.5))
 
 
-@pytest.mark.parametrize("label", ["random", "constant"])
+@pytest.mark.parametrize("label", ["random", 3.0, 0.1])
 def test_labels_that_mean_nothing_leave_the_bar_high(label):
     X, score, domain = draw()
     y = score.copy()
     sources = domain > 0
-    y[sources] = np.random.default_rng(1).permutation(y[sources]) if label == "random" else 3.0
+    y[sources] = np.random.default_rng(1).permutation(y[sources]) if label == "random" else label
     model = TransferRegressorCV(Ridge(), n_repeats=1, random_state=0).fit(X, y, sample_domain=domain)
     assert model.transfer_verdict_.kinship < 0.35
     assert not model.transfer_verdict_.transfers
@@ -100,6 +109,7 @@ def test_the_standard_errors_that_are_needed():
     assert needed(1.0, Kinship(-0.1, 1.0), True) == pytest.approx(1 - 1.5 + 0.6)
     assert needed(1.0, Kinship(-0.5, 1.0), True) == 4
     assert needed(1.0, Kinship(0.9, 1.0), True) == -3
+    assert credit(Kinship(0.1, 1.0), True) == pytest.approx(3.6)
     # Of forty target rows half as much can be made up for as of ten, and never less; what is asked on top stays.
     assert [needed(1.0, Kinship(0.9, 1.0), True, n) for n in (4, 25, 40, 1000)] == pytest.approx(
         [-3, 1 - 4 * 0.4**0.5, -1, -1]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from sklearn import config_context
 from sklearn.pipeline import Pipeline
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
@@ -66,6 +67,39 @@ def test_sparse_columns_get_the_same_factors_and_stay_sparse(kind):
     np.testing.assert_allclose(found.toarray(), dense.transform(X), atol=1e-12)
 
 
+@pytest.mark.parametrize("far", [1e8, -1e5])
+def test_columns_far_from_zero_lose_nothing(far):
+    X, y = np.random.default_rng(3).normal(size=(40, 4)), np.arange(40) % 2
+    X[:, 0] += y
+    wanted = RelevanceScaler().fit(X, y).scale_
+    assert np.sort(wanted)[-2] > 0
+    np.testing.assert_allclose(RelevanceScaler().fit(X + far, y).scale_, wanted, rtol=1e-6)
+    np.testing.assert_allclose(RelevanceScaler().fit(sp.csr_array(X + far), y).scale_, wanted, rtol=1e-6)
+    single = (X + 1000).astype(np.float32)
+    for kind in (np.asarray, sp.csr_array):
+        found = RelevanceScaler().fit(kind(single), y)
+        np.testing.assert_allclose(found.scale_, wanted, rtol=1e-3)
+        assert found.transform(kind(single)).dtype == np.float32
+
+
+@pytest.mark.parametrize("kind", [np.asarray, sp.csr_array])
+@pytest.mark.parametrize("scale", [1e-160, 1e-5, 1e155, 1e300])
+def test_the_scale_of_all_columns_changes_nothing(scale, kind):
+    X, y = np.random.default_rng(3).normal(size=(40, 4)), np.arange(40) % 2
+    X[:, 0] += y
+    with np.errstate(all="raise", under="ignore"):
+        found = RelevanceScaler().fit(kind(scale * X), y).scale_
+    np.testing.assert_allclose(found, RelevanceScaler().fit(X, y).scale_, rtol=1e-9)
+
+
+def test_columns_of_very_different_scales_stay_finite():
+    X, y = np.random.default_rng(3).normal(size=(40, 4)), np.arange(40) % 2
+    X[:, 0] += 2 * y
+    for scales, kind in (([1e-150, 1e150, 1, 1], np.float64), ([1e-20, 1e19, 1, 1], np.float32)):
+        given = (X * scales).astype(kind)
+        assert np.isfinite(RelevanceScaler().fit_transform(given, y)).all()
+
+
 def test_the_input_is_not_changed():
     X, y = RNG.normal(size=(30, 4)), np.arange(30) % 2
     before = X.copy()
@@ -114,3 +148,13 @@ def test_a_few_good_columns_among_many_are_found_with_few_target_rows():
     assert "RelevanceScaler" in model.transfer_verdict_.chosen
     plain = WeightedLogisticRegression().fit(X[train], y[train])
     assert model.score(X[test], y[test]) > plain.score(X[test], y[test]) + 0.05
+
+
+@pytest.mark.parametrize("routing", [False, True])
+def test_metadata_routing_changes_nothing(routing):
+    X = np.random.default_rng(2).normal(size=(70, 32))
+    y, domain = (X[:, 0] > 0).astype(int), np.repeat([-1, 1], [10, 60])
+    with config_context(enable_metadata_routing=routing):
+        model = TransferClassifierCV(n_repeats=1, random_state=0).fit(X, y, sample_domain=domain)
+    boosted = [each for each in model.cv_results_["candidate"] if each.startswith("gapBoost")]
+    assert any("RelevanceScaler" in each for each in boosted)  # behind a pipeline, which has to take domains

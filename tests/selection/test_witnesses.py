@@ -185,13 +185,15 @@ def test_in_doubt_the_model_is_the_mean_of_both():
     verdict = fitted(0).transfer_verdict_
     assert verdict.columns_match is None  # or they would count too
     support, margin = verdict.gain + 6 * verdict.kinship, verdict.gain - verdict.gain_needed
-    assert support > 8  # or there were doubt already
+    assert support > 8.01  # or there were doubt already
     found = {left: fitted(margin - left) for left in (-0.1, 0.01, 1.0)} | {"sure": fitted(support - 8.01)}
     assert [model.transfer_verdict_.transfers for model in found.values()] == [False, True, True, True]
     doubts = [model.transfer_verdict_.doubt for model in found.values()]
     wanted = [0.6 * (1 - (support - margin + left) / 8) for left in (0.01, 1.0)]
     assert doubts == pytest.approx([0, *wanted, 0])
     assert wanted[0] > wanted[1] > 0.2
+    little = [fitted(support - 8 * (1 - doubt / 0.6)).transfer_verdict_.doubt for doubt in (0.049, 0.051)]
+    assert little == pytest.approx([0, 0.051])  # less than a twentieth is none
     no, yes = (found[left].predict(data.X) for left in (-0.1, "sure"))
     mean, doubt = found[1.0], wanted[1]
     np.testing.assert_allclose(mean.predict(data.X), doubt * no + (1 - doubt) * yes)

@@ -180,7 +180,7 @@ def _shown(value: Any) -> str:
 
 
 def linear_learners(regression: bool, X: Any) -> list[Learner]:
-    """Return linear learners of several strengths."""
+    """Return linear learners of several strengths, where columns are many also on the relevant ones."""
     if regression:
         plain = [Learner("linear", Ridge(alpha)) for alpha in (100.0, 10.0, 1.0, 0.1)]
     else:
@@ -190,7 +190,10 @@ def linear_learners(regression: bool, X: Any) -> list[Learner]:
 
 
 def kernel_learners(regression: bool, X: Any) -> list[Learner]:
-    """Return two kernel learners, a narrow one and a wide one: with few landmarks in the search, more in the end."""
+    """Return a narrow and a wide kernel learner, where columns are many a wide one on the relevant ones too.
+
+    They have few landmarks in the search, and more in the end.
+    """
     kind: Any = KernelRegressor if regression else KernelClassifier
     settings, final = ((1.0, 0.1), (0.3, 0.3)), {"n_landmarks": _MANY_LANDMARKS}
     estimators = [kind(gamma, alpha, n_landmarks=_FEW_LANDMARKS) for gamma, alpha in settings]

@@ -17,8 +17,8 @@ from gapmin.selection._witnesses import in_standard_errors
 _SURE = 8.0
 """The support of sources, in standard errors, from which on there is no doubt of them."""
 
-_LEAST_SHARE = 0.4
-"""Of the model with sources, where they have next to none."""
+_LEAST_SHARE, _SMALL_DOUBT = 0.4, 0.05
+"""The share of the model with sources, where they have next to none; doubt that costs fits and changes nothing."""
 
 
 @dataclass(frozen=True)
@@ -51,15 +51,16 @@ class TransferVerdict:
         Rows.
     kinship : float
         How well models of the sources alone predict the target, as a share of how well they predict the sources: about
-        1 for one and the same domain, 0 for strangers and for sources of fewer than 20 rows, below 0 for labels turned
-        round. Of several sources the mean of those that `gain` is of. NaN where nobody was asked.
+        1 for one and the same domain, 0 for strangers and for sources of too few rows to say (20 with five folds),
+        below 0 for labels turned round. Of several sources the mean of those that `gain` is of. NaN where nobody was
+        asked.
     gain, gain_needed : float
         What decides: by how many standard errors over the folds the same learners do better with the sources than
         without, and by how many they must, which is the less the closer the sources are. Of several sources those that
         are used, or else those that come off best. NaN where the methods asked for do not tell.
     doubt : float
         How much of the say a model without sources has beside one with them: from 0 where gain, kinship and columns
-        all speak for these, to three fifths where they do so only just.
+        all speak for these, to three fifths where they do so only just. Always 0 with `blend=False`.
     columns_match : bool or None
         Whether the columns of these sources look like the target's, by their means and correlations: False may mean
         that they are in another order, None that there is no telling.
@@ -191,7 +192,7 @@ def choose_blend(search: Search, trials: Sequence[Trial[Any]], n_standard_errors
 
     In doubt it is a mean of both: a source that is wrongly trusted then does less harm, and one that is rightly trusted
     most of its good. The one with sources has two fifths where gain, closeness and columns together are just what is
-    wanted, the more the further they are above that, and all of it at eight standard errors.
+    wanted, the more the further they are above that, and all of it at eight standard errors or little less.
     """
     alone = search.blend([each for each in trials if each.is_target_only])
     others = [each for each in trials if not each.is_target_only]
@@ -202,9 +203,9 @@ def choose_blend(search: Search, trials: Sequence[Trial[Any]], n_standard_errors
     if not (trusted and is_used(search, best, alone, n_standard_errors)):
         return Choice(alone, alone, best)
     heard = search.testimony(n_standard_errors).deciding
-    if heard is None or heard.support >= _SURE:
+    share = 1.0 if heard is None else _LEAST_SHARE + (1 - _LEAST_SHARE) * heard.support / _SURE
+    if share > 1 - _SMALL_DOUBT:
         return Choice(best, alone, best)
-    share = _LEAST_SHARE + (1 - _LEAST_SHARE) * heard.support / _SURE
     return Choice(search.mean_of(best, alone, share), alone, best)
 
 

@@ -33,12 +33,12 @@ _FEWEST_COLUMNS, _FEWEST_ROWS = 5, 10
 def columns_match(X: Any, target: NDArray[np.intp], source: NDArray[np.intp], seed: int) -> bool | None:
     """Return whether a source's columns look like those of the target in that order; None if there is no telling.
 
-    True where their means are more like the target's than in 99 of 100 random orders, or their correlations more like
+    True where their means are more like the target's than in 199 of 200 random orders, or their correlations more like
     them, or more unlike: after a principal component analysis of two tables in one, the correlations in one of them
     are the opposite of those in the other. That is much like the order of the target, not equal to it: two columns of
-    many that are exchanged are not found. False where neither is so of 95 of 100 orders, although of ten draws of as
+    many that are exchanged are not found. False where neither is so of 39 in 40 orders, although of ten draws of as
     many of the source's own rows as the target has eight are so related to others of its rows. Where fewer are, the
-    columns have too little that is their own, and it is None; it is None between 95 and 99 too.
+    columns have too little that is their own, and it is None; it is None between the two too.
 
     Means tell nothing of tables that were standardised in one; there it is the correlations alone.
 

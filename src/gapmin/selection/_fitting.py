@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn import config_context
 from sklearn.pipeline import Pipeline
 
 from gapmin.boosting._rows import Array
@@ -21,7 +22,8 @@ def fit_with_domains(model: Any, X: Any, y: Any, domain: Any) -> Any:
     """Fit a model that takes `sample_domain`, also one that stands behind a scaler."""
     name = f"{model.steps[-1][0]}__sample_domain" if isinstance(model, Pipeline) else "sample_domain"
     # The weighted variance of a constant column may round below 0, which scikit-learn's scaler mends after its warning.
-    with np.errstate(invalid="ignore"):
+    # With metadata routing on, a pipeline would refuse domains that its steps did not ask for.
+    with np.errstate(invalid="ignore"), config_context(enable_metadata_routing=False):
         return model.fit(X, y, **{name: domain})
 
 

@@ -25,6 +25,7 @@ _MOST_FEWER, _LEAST_FEWER, _FEW_TARGET_ROWS = 4.0, 2.0, 10
 # Closeness below 0 from which on labels contradict, agreement from which on they make sense.
 _CONTRADICTS, _PREDICTABLE = 0.2, 0.3
 _MOST_ROWS = 100
+_ROUNDING = 1e-12
 
 
 def agreement(predicted: Array, y: NDArray[Any], classes: NDArray[Any] | None) -> float:
@@ -52,6 +53,9 @@ def agreement(predicted: Array, y: NDArray[Any], classes: NDArray[Any] | None) -
 
 
 def _correlation(one: Array, other: Array) -> float:
+    # Asked before anything is subtracted: the mean of equal values need not round to them.
+    if any(np.ptp(each) <= _ROUNDING * np.abs(each).max() for each in (one, other)):
+        return 0.0
     one, other = one - one.mean(), other - other.mean()
     size = float(np.linalg.norm(one) * np.linalg.norm(other))
     return round(float(one @ other) / size, 12) if size > 0 else 0.0

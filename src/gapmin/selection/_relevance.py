@@ -56,22 +56,21 @@ class RelevanceScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         X, given = validate_data(self, X, y, accept_sparse="csc", dtype=kinds, y_numeric=not self.of_classes)
         labels = given[:, None] == np.unique(given) if self.of_classes else given[:, None]
         centred = labels - labels.mean(axis=0, dtype=np.float64)
-        variance, covariance = _moments(X, centred)
+        size, variance, covariance = _moments(X, centred)
         spread = variance[:, None] * np.mean(centred**2, axis=0)
         squares = np.divide(covariance**2, spread, out=np.zeros_like(spread), where=spread > 0)
         relevance = np.maximum(squares.mean(axis=1) - 1 / max(len(centred) - 1, 1), 0.0)
+        variance = np.ldexp(variance, 2 * (size - size.max()))
         left = float(variance @ relevance)
-        if left > 0:
-            self.scale_ = np.sqrt(relevance * (variance.sum() / left)).astype(X.dtype)
-        else:
-            self.scale_ = np.ones(X.shape[1], dtype=X.dtype)
+        self.scale_ = np.sqrt(relevance * (variance.sum() / left)) if left > 0 else np.ones(X.shape[1])
         return self
 
     def transform(self, X: Any) -> Any:
         """Return the columns, each multiplied by its factor."""
         check_is_fitted(self)
         X = validate_data(self, X, reset=False, accept_sparse="csr", dtype=[np.float64, np.float32])
-        return sp.csr_array(X.multiply(self.scale_)) if sp.issparse(X) else X * self.scale_
+        scaled = sp.csr_array(X.multiply(self.scale_)) if sp.issparse(X) else X * self.scale_
+        return scaled.astype(X.dtype, copy=False)
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
@@ -81,15 +80,34 @@ class RelevanceScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         return tags
 
 
-def _moments(X: Any, centred: NDArray[Any]) -> tuple[Array, Array]:
-    """Return the variance of each column, and its covariance with each of some labels that sum to 0."""
+def _moments(X: Any, centred: NDArray[Any]) -> tuple[NDArray[Any], Array, Array]:
+    """Return for each column an exponent, its variance, and its covariance with each of some labels that sum to 0.
+
+    Variance and covariance are those of the column divided by two to the power of the exponent: the squares of large
+    numbers are more than a number can hold, and those of small ones nothing.
+    """
     if sp.issparse(X):
-        mean = np.asarray(X.mean(axis=0)).ravel()
-        variance = np.asarray(X.multiply(X).mean(axis=0)).ravel() - mean**2
-        return np.maximum(variance, 0.0), np.asarray(X.T @ centred) / X.shape[0]
+        return _sparse_moments(X, centred)
     # A column at a time: no second table of the size of X.
     mean = X.mean(axis=0, dtype=np.float64)
-    parts = (column - m for column, m in zip(X.T, mean, strict=True))
-    found = [(part @ part, part @ centred) for part in parts]
-    variance, covariance = (np.array(each) / X.shape[0] for each in zip(*found, strict=True))
-    return variance, covariance
+    found = []
+    for column, m in zip(X.T, mean, strict=True):
+        part = column - m
+        exponent = np.frexp(np.abs(part).max())[1]
+        part = np.ldexp(part, -exponent)
+        found.append((exponent, part @ part / part.size, part @ centred / part.size))
+    sizes, variance, covariance = map(np.array, zip(*found, strict=True))
+    return sizes, variance, covariance
+
+
+def _sparse_moments(X: Any, centred: NDArray[Any]) -> tuple[NDArray[Any], Array, Array]:
+    (n_rows, n_columns), n_stored = X.shape, np.diff(X.indptr)
+    place = np.repeat(np.arange(n_columns), n_stored)
+    largest = np.zeros(n_columns)
+    np.maximum.at(largest, place, np.abs(X.data))
+    size = np.frexp(largest)[1]
+    stored = np.ldexp(X.data.astype(np.float64), -size[place])
+    mean = np.bincount(place, stored, n_columns) / n_rows
+    squares = np.bincount(place, (stored - mean[place]) ** 2, n_columns) + (n_rows - n_stored) * mean**2
+    scaled = sp.csc_array((stored, X.indices, X.indptr), X.shape)
+    return size, squares / n_rows, np.asarray(scaled.T @ centred) / n_rows
