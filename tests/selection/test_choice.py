@@ -11,7 +11,8 @@ from gapmin.selection._candidates import GAPBOOST, POOLING, TARGET_ONLY, Candida
 from gapmin.selection._choice import beats, evidence
 from gapmin.selection._choice import choose_one as choose_one_by
 from gapmin.selection._data import Data
-from gapmin.selection._search import Search, Trial
+from gapmin.selection._held_out import Trial
+from gapmin.selection._search import Search
 
 
 def choose_one(trials, n_standard_errors=1.0):

@@ -11,8 +11,9 @@ from gapmin.selection import _witnesses  # Testimony by its module: pytest takes
 from gapmin.selection._candidates import POOLING, TARGET_ONLY, Candidate, Kit, Learner
 from gapmin.selection._choice import choose_blend, is_used
 from gapmin.selection._data import Data
+from gapmin.selection._held_out import Trial
 from gapmin.selection._plan import go_further, look
-from gapmin.selection._search import Search, Trial
+from gapmin.selection._search import Search
 from gapmin.selection._witnesses import Heard, Witnesses, best_of_each_kind, in_standard_errors
 
 RIDGES = [Learner("ridge", Ridge(alpha)) for alpha in (0.1, 10.0)]

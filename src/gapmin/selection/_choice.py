@@ -11,7 +11,8 @@ import numpy as np
 from gapmin._statistics import TTest, corrected_t_test
 from gapmin.selection._blend import Blend
 from gapmin.selection._candidates import METHODS, TARGET_ONLY, Candidate
-from gapmin.selection._search import Search, Trial
+from gapmin.selection._held_out import Trial
+from gapmin.selection._search import Search
 from gapmin.selection._witnesses import in_standard_errors
 
 _SURE = 8.0

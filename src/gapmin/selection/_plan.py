@@ -9,7 +9,8 @@ import numpy as np
 import scipy.sparse as sp
 
 from gapmin.selection._candidates import GAP_WEIGHTING, GAPBOOST, POOLING, Candidate, Kit, Learner, boosting_learners
-from gapmin.selection._search import Search, Trial
+from gapmin.selection._held_out import Trial
+from gapmin.selection._search import Search
 from gapmin.selection._witnesses import HALF, Pair, Witnesses, best_of_each_kind
 
 _WIDEST_FOR_GAPS = 1000

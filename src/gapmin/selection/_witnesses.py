@@ -9,16 +9,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-if TYPE_CHECKING:
-    from gapmin.selection._candidates import Candidate
-    from gapmin.selection._search import Trial
+from gapmin.selection._candidates import Candidate
+from gapmin.selection._held_out import Trial
 
-Pair: TypeAlias = "tuple[Trial[Candidate], Trial[Candidate]]"
+Pair: TypeAlias = tuple[Trial[Candidate], Trial[Candidate]]
 """Of one learner, on the target alone and with sources."""
 
 HALF = 0.5
