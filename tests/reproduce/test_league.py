@@ -66,7 +66,7 @@ def test_near_the_best_is_within_its_standard_error():
     assert near.best_but(OURS) == "pooled"
     assert near.is_near_best()
     assert not far.is_near_best()
-    assert near.regret == pytest.approx(10.5 / 25 - 1)
+    np.testing.assert_allclose(near.regret, [-9.5 / 25, -19.5 / 25, -14.5 / 25])
 
 
 def test_level_with_the_best_is_within_the_standard_error_of_the_difference():
@@ -79,6 +79,16 @@ def test_level_with_the_best_is_within_the_standard_error_of_the_difference():
     assert far.is_near_best()
     assert not far.is_level_with_best
     assert "not that of the best itself, on 1)" in findings(rows, False)[3]
+
+
+def test_the_mean_regret_has_a_standard_error_over_the_splits():
+    # Shares of 25: 0.04, 0, -0.04 on one problem and 0.04 on the other: 0.04, 0.02, 0 in the mean of both.
+    one, other = [21.0, 30.0, 24.0], [21.0, 31.0, 26.0]
+    found = [*outcomes({**ERRORS, OURS: one}, name="p"), *outcomes({**ERRORS, OURS: other}, name="q")]
+    said = "is 2.0% (standard error over the splits 1.2) above that of the target alone in the mean"
+    assert said in findings(rows_of(found, False), False)[1]
+    shorter = [each for each in found if each.cell.problem == "p" or each.cell.split < 2]  # no split's mean over both
+    assert "is 2.0% above that of the target alone" in findings(rows_of(shorter, False), False)[1]
 
 
 def test_the_others_are_asked_the_same():

@@ -63,9 +63,10 @@ class Row:
         return corrected_t_test(self.errors[method] - self.errors[ALONE], self.n_train, self.n_test if corrected else 0)
 
     @property
-    def regret(self) -> float:
-        """The error of ours less that of the target alone, as a share of the latter."""
-        return self.mean(OURS) / self.mean(ALONE) - 1 if self.mean(ALONE) > 0 else 0.0
+    def regret(self) -> NDArray[np.float64]:
+        """The error of ours less that of the target alone in each split, as a share of the latter's mean."""
+        difference, size = self.errors[OURS] - self.errors[ALONE], self.mean(ALONE)
+        return difference / size if size > 0 else np.zeros_like(difference)
 
 
 def rows_of(outcomes: Sequence[Outcome], poisoned: bool, row_of: Callable[[str], str] = row_name) -> list[Row]:
@@ -148,21 +149,29 @@ def _plainly(rows: Sequence[Row]) -> str:
     )
 
 
+def _mean_regret(rows: Sequence[Row]) -> str:
+    """Say by how much ours is below or above the target alone, with a standard error where all have the same splits."""
+    regret = 100 * float(np.mean([row.regret.mean() for row in rows]))
+    n_digits = 1 if abs(regret) >= 1 else 2
+    spread = ""
+    if len(sizes := {row.regret.size for row in rows}) == 1 and (n_splits := sizes.pop()) > 1:
+        by_split = 100 * np.mean([row.regret for row in rows], axis=0)
+        spread = f" (standard error over the splits {by_split.std(ddof=1) / np.sqrt(n_splits):.{n_digits}f})"
+    return f"{abs(regret):.{n_digits}f}%{spread} {'below' if regret <= 0 else 'above'}"
+
+
 def findings(rows: Sequence[Row], poisoned: bool) -> list[str]:
     """Say in sentences what the league asks of `TransferCV`, and what came of it."""
     n = len(rows)
     worse = significantly_worse(rows)
-    regret = 100 * float(np.mean([row.regret for row in rows]))
-    n_digits = 1 if abs(regret) >= 0.1 else 2
     near = [row for row in rows if row.is_near_best()]
     level = sum(row.is_level_with_best for row in rows)
     behind = [row for row in rows if row.mean(OURS) > row.mean(ALONE)]
     said = [
         f"Significantly worse than the target alone (corrected resampled t-test, Holm over {n} problems) on "
         f"{len(worse)} of {n} problems{': ' + listed(worse) if worse else ''}.",
-        f"Its error is {abs(regret):.{n_digits}f}% {'below' if regret <= 0 else 'above'} that of the target alone in "
-        f"the mean over the problems; its mean error is higher on {len(behind)} of them"
-        + (f": {listed([row.problem for row in behind])}." if behind else "."),
+        f"Its error is {_mean_regret(rows)} that of the target alone in the mean over the problems; its mean error is "
+        f"higher on {len(behind)} of them" + (f": {listed([row.problem for row in behind])}." if behind else "."),
         _plainly(rows),
         f"Within one standard error of the best of all others on {len(near)} of {n} problems "
         f"({100 * len(near) / n:.0f}%; if that is the standard error of the difference on the same splits and not that "
