@@ -94,27 +94,28 @@ def test_a_learner_that_learns_nothing_hardly_counts():
 
 
 def test_the_standard_errors_that_are_needed():
-    def needed(wanted, kin, columns_match=None, n_target=10):
-        return standard_errors_needed(wanted, credit(kin, columns_match), n_target)
+    def needed(wanted, kin, likeness=0.0, n_target=10):
+        return standard_errors_needed(wanted, credit(kin, likeness), n_target)
 
     assert needed(1.0, UNKNOWN) == 1
-    assert needed(1.0, UNKNOWN, True) == 1
-    assert needed(1.0, UNKNOWN, False) == 5
+    assert needed(1.0, UNKNOWN, 1.0) == 1
+    assert needed(1.0, UNKNOWN, -1.0) == 9
+    assert needed(1.0, UNKNOWN, -0.5) == 3
     assert needed(1.0, Kinship(1.0, 1.0)) == -3
     assert needed(1.0, Kinship(-1.0, 1.0)) == 7
     assert needed(2.5, Kinship(0.5, 1.0)) == -0.5
-    assert needed(2.5, Kinship(0.5, 1.0), False) == 3.5
-    assert needed(2.5, Kinship(0.0, 1.0), True) == -0.5
-    assert needed(2.5, Kinship(0.0, 0.5), True) == 1
-    assert needed(1.0, Kinship(-0.1, 1.0), True) == pytest.approx(1 - 1.5 + 0.6)
-    assert needed(1.0, Kinship(-0.5, 1.0), True) == 4
-    assert needed(1.0, Kinship(0.9, 1.0), True) == -3
-    assert credit(Kinship(0.1, 1.0), True) == pytest.approx(3.6)
+    assert needed(2.5, Kinship(0.5, 1.0), -1.0) == 7.5
+    assert needed(2.5, Kinship(0.0, 1.0), 1.0) == -0.5
+    assert needed(2.5, Kinship(0.0, 0.5), 1.0) == 1
+    assert needed(1.0, Kinship(-0.1, 1.0), 1.0) == pytest.approx(1 - 1.5 + 0.6)
+    assert needed(1.0, Kinship(-0.5, 1.0), 1.0) == 4
+    assert needed(1.0, Kinship(0.9, 1.0), 1.0) == -3
+    assert credit(Kinship(0.1, 1.0), 1.0) == pytest.approx(3.6)
     # Of forty target rows half as much can be made up for as of ten, and never less; what is asked on top stays.
-    assert [needed(1.0, Kinship(0.9, 1.0), True, n) for n in (4, 25, 40, 1000)] == pytest.approx(
+    assert [needed(1.0, Kinship(0.9, 1.0), 1.0, n) for n in (4, 25, 40, 1000)] == pytest.approx(
         [-3, 1 - 4 * 0.4**0.5, -1, -1]
     )
-    assert needed(1.0, Kinship(-1.0, 1.0), False, 1000) == 11
+    assert needed(1.0, Kinship(-1.0, 1.0), -1.0, 1000) == 15
 
 
 def searched(y, X, domain, classes):

@@ -17,11 +17,10 @@ from sklearn.utils import _safe_indexing
 
 from gapmin.boosting._rows import Array
 
-_MOST_ROWS = 100
-_MOST_COLUMNS = 200
+_MOST_OF_THE_TARGET, _MOST_OF_THE_SOURCE, _MOST_COLUMNS = 100, 500, 200
 _N_ORDERS, _N_OF_THE_SOURCE = 499, 99
-_N_SPLITS, _FEWEST_RELATED = 10, 8
-"""Draws of the source's own rows, and how many of them must show the order for the target's rows to be blamed."""
+_N_DRAWS = 10
+"""Of the source's own rows, to see how often they show the order."""
 
 _RELATED, _SURELY_RELATED = 0.05, 0.01
 """P-values."""
@@ -30,15 +29,18 @@ _FEWEST_COLUMNS, _FEWEST_ROWS = 5, 10
 """Below these no order could be told from the others."""
 
 
-def columns_match(X: Any, target: NDArray[np.intp], source: NDArray[np.intp], seed: int) -> bool | None:
-    """Return whether a source's columns look like those of the target in that order; None if there is no telling.
+def likeness(X: Any, target: NDArray[np.intp], source: NDArray[np.intp], seed: int) -> float:
+    """Return how far a source's columns look like those of the target in that order: 1 if surely, below 0 if not.
 
-    True where their means are more like the target's than in 199 of 200 random orders, or their correlations more like
-    them, or more unlike: after a principal component analysis of two tables in one, the correlations in one of them
-    are the opposite of those in the other. That is much like the order of the target, not equal to it: two columns of
-    many that are exchanged are not found. False where neither is so of 39 in 40 orders, although of ten draws of as
-    many of the source's own rows as the target has eight are so related to others of its rows. Where fewer are, the
-    columns have too little that is their own, and it is None; it is None between the two too.
+    It is 1 where their means are more like the target's than in 199 of 200 random orders, or their correlations more
+    like them, or more unlike: after a principal component analysis of two tables in one, the correlations in one of
+    them are the opposite of those in the other. That is much like the order of the target, not equal to it: two columns
+    of many that are exchanged are not found.
+
+    Where neither is so of 39 in 40 orders, it is below 0: less the share of draws of as many of the source's own rows
+    as the target has, that are so related to others of its rows. The columns of a source that never shows their order
+    itself have too little that is their own, and that the target does not show it says nothing: 0, as it is between the
+    two, and where there is nothing to compare.
 
     Means tell nothing of tables that were standardised in one; there it is the correlations alone.
 
@@ -56,25 +58,34 @@ def columns_match(X: Any, target: NDArray[np.intp], source: NDArray[np.intp], se
     >>> X = rng.normal(size=(120, 9)) + np.arange(9)
     >>> X[20:70] = X[20:70, ::-1]
     >>> target, turned, kept = np.split(np.arange(120), [20, 70])
-    >>> columns_match(X, target, turned, seed=0), columns_match(X, target, kept, seed=0)
-    (False, True)
+    >>> likeness(X, target, turned, seed=0), likeness(X, target, kept, seed=0)
+    (-1.0, 1.0)
     """
     random = np.random.default_rng(seed)
-    target = random.permutation(target)[:_MOST_ROWS]
-    source = random.permutation(source)[: 2 * _MOST_ROWS]
+    target = random.permutation(target)[:_MOST_OF_THE_TARGET]
+    source = random.permutation(source)[: _MOST_OF_THE_TARGET + _MOST_OF_THE_SOURCE]
     table = _numbers(_safe_indexing(X, np.concatenate([target, source])), random)
     if table.shape[1] < _FEWEST_COLUMNS or source.size < _FEWEST_ROWS:
-        return None
+        return 0.0
     here, there = table[: target.size], table[target.size :]
-    p_value = _by_chance(here, there[:_MOST_ROWS], random)
+    p_value = _by_chance(here, there[:_MOST_OF_THE_SOURCE], random)
     if p_value <= _RELATED:
-        return True if p_value <= _SURELY_RELATED else None
+        return 1.0 if p_value <= _SURELY_RELATED else 0.0
     few = min(len(here), len(there) // 2)
     n_related = 0
-    for _ in range(_N_SPLITS):
+    for _ in range(_N_DRAWS):
         drawn = random.permutation(there)
-        n_related += _by_chance(drawn[:few], drawn[few : few + _MOST_ROWS], random, _N_OF_THE_SOURCE) <= _RELATED
-    return False if n_related >= _FEWEST_RELATED else None
+        rest = drawn[few : few + _MOST_OF_THE_SOURCE]
+        n_related += _by_chance(drawn[:few], rest, random, _N_OF_THE_SOURCE) <= _RELATED
+    return -n_related / _N_DRAWS
+
+
+def is_match(likeness: float) -> bool | None:
+    """Return whether columns match, as far as it can be said: True, False, or None where there is no telling.
+
+    False where every draw of the source's own rows shows an order that the target's do not.
+    """
+    return likeness > 0 if abs(likeness) == 1 else None
 
 
 def _numbers(rows: Any, random: np.random.Generator) -> Array:
@@ -109,22 +120,22 @@ def _by_chance(one: Array, other: Array, random: np.random.Generator, n_orders: 
     drawn = (random.permutation(own.size) for _ in range(n_orders))
     orders = [own, *(order for order in drawn if (order != own).any())]
     ranks = rankdata(one.mean(axis=0)), rankdata(other.mean(axis=0))
-    units = _unit(one), _unit(other)
+    related = _correlations(one), _correlations(other)
     means = np.array([ranks[0] @ ranks[1][order] for order in orders])
-    # The inner product of two matrices of correlations, from what is smaller: a table of rows by rows.
-    correlations = np.array([np.sum((units[0] @ units[1][:, order].T) ** 2) for order in orders])
+    correlations = np.array([np.vdot(related[0], related[1][np.ix_(order, order)]) for order in orders])
     far = np.abs(correlations - correlations[1:].mean())
     return 2 * min(_p_value(means), _p_value(far))
 
 
-def _unit(table: Array) -> Array:
-    """Return the columns less their means, with length one; constant ones are 0."""
+def _correlations(table: Array) -> Array:
+    """Return how the columns are correlated; constant ones are not."""
     largest = np.abs(table).max(axis=0)
     table = table / np.where(largest > 0, largest, 1.0)
     table = table - table.mean(axis=0)
     length = np.linalg.norm(table, axis=0)
     constant = length < 1e-12
-    return np.where(constant, 0.0, table / np.where(constant, 1.0, length))
+    unit = np.where(constant, 0.0, table / np.where(constant, 1.0, length))
+    return np.asarray(unit.T @ unit)
 
 
 def _p_value(values: Array) -> float:

@@ -20,7 +20,7 @@ FEWEST_ROWS = 10
 
 # Standard errors, by which closeness and columns move what is asked of a source: see `credit` and what follows it.
 _SLOPE = 6.0
-_SAME_COLUMNS, _OTHER_COLUMNS = 3.0, 4.0
+_SAME_COLUMNS, _OTHER_COLUMNS = 3.0, 8.0
 _MOST_FEWER, _LEAST_FEWER, _FEW_TARGET_ROWS = 4.0, 2.0, 10
 # Closeness below 0 from which on labels contradict, agreement from which on they make sense.
 _CONTRADICTS, _PREDICTABLE = 0.2, 0.3
@@ -116,18 +116,18 @@ def mean_kinship(of_sources: Iterable[Kinship]) -> Kinship:
     return Kinship(float(np.mean(closeness)), float(np.mean(sense)))
 
 
-def credit(kin: Kinship, columns_match: bool | None) -> float:
+def credit(kin: Kinship, likeness: float) -> float:
     """Return how many standard errors of gain closeness and columns are worth; below 0 where they speak against.
 
-    Six times the closeness, and so six less for labels that are turned round. Four less where the columns do not match
-    the target's; three more where they do and the labels make sense and do not contradict the target's, as they do from
-    a closeness of -0.2 on: the right columns say nothing of labels.
+    Six times the closeness, and so six less for labels that are turned round. Eight times the square of the columns'
+    likeness less where that is below 0: to miss an order that is seen now and then says little, to miss one that is
+    seen always nearly all. Three more where the columns surely match and the labels make sense and do not contradict
+    the target's, as they do from a closeness of -0.2 on: the right columns say nothing of labels.
     """
-    columns = 0.0
-    if columns_match is False:
-        columns = -_OTHER_COLUMNS
-    elif columns_match:
-        columns = _SAME_COLUMNS * kin.sense * float(np.clip(1 + kin.closeness / _CONTRADICTS, 0, 1))
+    if likeness < 0:
+        columns = -_OTHER_COLUMNS * likeness**2
+    else:
+        columns = _SAME_COLUMNS * likeness * kin.sense * float(np.clip(1 + kin.closeness / _CONTRADICTS, 0, 1))
     return _SLOPE * kin.closeness + columns
 
 

@@ -15,7 +15,7 @@ from gapmin.boosting._rows import Array
 from gapmin.domains import TargetKFold
 from gapmin.selection._blend import Blend, greedy_weights
 from gapmin.selection._candidates import GAPBOOST, POOLING, Candidate
-from gapmin.selection._columns import columns_match
+from gapmin.selection._columns import is_match, likeness
 from gapmin.selection._data import Data
 from gapmin.selection._held_out import Fold, Trial, held_out
 from gapmin.selection._kinship import (
@@ -77,7 +77,7 @@ class Search:
         self.trials: list[Trial[Candidate]] = []
         self.witnesses: list[Witnesses] = []
         self.source_rows: SourceRows | None = None
-        self._columns_match: dict[int, bool | None] = {}
+        self._likeness: dict[int, float] = {}
         self._learners_on_sources: dict[int, Array] = {}
         # One task at a time: joblib would put together many of the cheap ones, and then as many of the dear.
         self._parallel = Parallel(n_jobs=n_jobs, batch_size=1) if effective_n_jobs(n_jobs) > 1 else None
@@ -135,7 +135,7 @@ class Search:
         """
         self.witnesses = list(witnesses)
         if self.witnesses:
-            self._columns_match = {number: self._match_columns(number) for number in self.data.sources}
+            self._likeness = {number: self._compare_columns(number) for number in self.data.sources}
         held = np.concatenate([fold.held for fold in self.folds(0)])
         if not self.witnesses or not held.size:
             return
@@ -150,11 +150,11 @@ class Search:
             if each.candidate.method == POOLING and dict(each.candidate.settings) == {"target_share": None}
         }
 
-    def _match_columns(self, number: int) -> bool | None:
+    def _compare_columns(self, number: int) -> float:
         data = self.data
         if not self.check_columns:
-            return None
-        return columns_match(data.X, data.target, np.flatnonzero(data.domain == number), self.seed)
+            return 0.0
+        return likeness(data.X, data.target, np.flatnonzero(data.domain == number), self.seed)
 
     def _kinship(self, witnesses: Witnesses, held: NDArray[np.intp], mine: NDArray[np.bool_]) -> Kinship:
         """Return the kinship of the source that has these of the held-out rows."""
@@ -172,17 +172,18 @@ class Search:
         for each in self.witnesses:
             known = {} if self.source_rows is None else self.source_rows.kinship
             kin = mean_kinship(known.get(number, UNKNOWN) for number in each.sources)
-            match = _all_match(self._columns_match[number] for number in each.sources)
-            worth = credit(kin, match)
+            worst = min(self._likeness[number] for number in each.sources)
+            worth = credit(kin, worst)
             needed = standard_errors_needed(n_standard_errors, worth, self.data.target.size)
-            found[each.sources] = Heard(each.gain, kin.closeness, match, needed, each.gain + worth - n_standard_errors)
+            support = each.gain + worth - n_standard_errors
+            found[each.sources] = Heard(each.gain, kin.closeness, is_match(worst), needed, support)
         best_first = sorted(found.items(), key=lambda item: item[1].needed - item[1].gain)
         return Testimony(tuple(self.data.sources), dict(best_first))
 
     @property
     def other_columns(self) -> tuple[int, ...]:
         """The sources whose columns do not look like the target's."""
-        return tuple(number for number, match in self._columns_match.items() if match is False)
+        return tuple(number for number, found in self._likeness.items() if is_match(found) is False)
 
     def trusted(self, trials: Sequence[Trial[Candidate]], n_standard_errors: float) -> list[Trial[Candidate]]:
         """Return the trials with sources that use no others than are trusted together; all where nobody was heard.
@@ -323,12 +324,6 @@ class Search:
     def _seed(self, repeat: int, place: int) -> int:
         # The same for every candidate: learners that differ in weights alone then draw the same numbers.
         return int(np.random.SeedSequence([self.seed, repeat, place]).generate_state(1)[0] % 2**31)
-
-
-def _all_match(answers: Iterable[bool | None]) -> bool | None:
-    """Return the worst of what is known of several sources: False before None, and True if it is so of all."""
-    found = set(answers)
-    return False if False in found else None if None in found else True
 
 
 def _best_of_kinds(ranked: Sequence[Trial[Candidate]]) -> list[Trial[Candidate]]:

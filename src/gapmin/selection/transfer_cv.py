@@ -317,9 +317,9 @@ class TransferClassifierCV(ClassifierMixin, _TransferCV):
     n_standard_errors : float, default=1
         By how many standard errors over the folds the same learners must do better with the sources than without, for
         the sources to be used, if source and target are strangers (`transfer_verdict_.kinship` is 0). Six times the
-        kinship fewer, or more where it is below 0, for labels turned round. Four more for a source whose columns do not
-        look like the target's, by their means and correlations (`transfer_verdict_.columns_match`), and three fewer
-        where they surely do and the source's labels make sense and do not contradict the target's. In all no more than
+        kinship fewer, or more where it is below 0, for labels turned round. Up to eight more for a source whose columns
+        do not look like the target's, by their means and correlations (`transfer_verdict_.columns_match`), and three
+        fewer where they surely do and its labels make sense and do not contradict the target's. In all no more than
         four fewer with ten target rows and two with forty or more: a source that is as good as the target's own rows is
         used unless it loses by more than three, or one. Several sources are asked together and, up to eight, each by
         itself, and those that are trusted by themselves together; models may use no others. Methods without pooling
