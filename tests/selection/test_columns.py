@@ -10,7 +10,7 @@ import pytest
 import scipy.sparse as sp
 from sklearn.decomposition import PCA
 from sklearn.linear_model import Ridge
-from sklearn.preprocessing import scale
+from sklearn.preprocessing import StandardScaler, scale
 
 from gapmin import TransferRegressorCV
 from gapmin.selection import _columns
@@ -82,16 +82,16 @@ def test_columns_with_nothing_of_their_own_tell_nothing():
 
 @pytest.mark.parametrize(("p_value", "said"), [(0.01, True), (0.011, None), (0.05, None)])
 def test_the_target_must_show_the_order_surely_for_columns_to_match(monkeypatch, p_value, said):
-    monkeypatch.setattr(_columns, "_by_chance", lambda *given: p_value)
+    monkeypatch.setattr(_columns, "_by_chance", lambda *given: (p_value, 1.0))
     assert columns_match(correlated(0), TARGET, SOURCE, 0) is said
 
 
-@pytest.mark.parametrize(("n_shown", "said"), [(10, False), (9, None), (4, None), (0, None)])
+@pytest.mark.parametrize(("n_shown", "said"), [(20, False), (18, False), (17, None), (9, None), (0, None)])
 def test_the_more_draws_of_the_source_show_its_order_the_more_it_counts_to_miss_it(monkeypatch, n_shown, said):
-    asked = iter([0.06, *[0.05] * n_shown, *[0.06] * (10 - n_shown)])
-    monkeypatch.setattr(_columns, "_by_chance", lambda *given: next(asked))
+    asked = iter([0.06, *[0.05] * n_shown, *[0.06] * (20 - n_shown)])
+    monkeypatch.setattr(_columns, "_by_chance", lambda *given: (1.0, next(asked)))
     found = likeness(correlated(0), TARGET, SOURCE, 0)
-    assert found == -n_shown / 10
+    assert found == -n_shown / 20
     assert is_match(found) is said
     assert next(asked, None) is None
 
@@ -124,9 +124,11 @@ def test_sparse_rows_frames_gaps_and_units_do_not_matter():
     X = correlated(3) + np.arange(12)
     turned = in_other_order(X, 3)
     for table, said in ((X, True), (turned, False)):
-        gaps = np.column_stack([table, np.where(np.arange(170) % 7, 1.0, np.nan)])
+        gaps = np.where(np.random.default_rng(0).random(table.shape) < 0.05, np.nan, table)
+        mostly = np.column_stack([table, np.where(np.arange(170) % 3, np.nan, 1.0)])
+        huge = table / np.abs(table).max() * 1.7e308
         frame = pd.DataFrame(table).assign(word="a", when=pd.Timestamp("2020-01-01"))
-        for each in (table, sp.csr_array(table), table.astype(np.float32), gaps, frame, table * 1e25):
+        for each in (table, sp.csr_array(table), table.astype(np.float32), gaps, mostly, frame, huge):
             assert columns_match(each, TARGET, SOURCE, 0) is said
 
 
@@ -144,6 +146,32 @@ def test_one_column_without_numbers_does_not_hide_the_others():
         assert columns_match(np.asarray(frame.assign(word="a"), dtype=object), TARGET, SOURCE, 0) is True
 
 
+def shifted(seed, scaled_by_target):
+    """The same columns with other means in the source, with nothing else of their own."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(N_TARGET + N_SOURCE, 10))
+    X[SOURCE] += 0.5 * rng.normal(size=10)
+    return StandardScaler().fit(X[TARGET]).transform(X) if scaled_by_target else X
+
+
+@pytest.mark.parametrize("scaled_by_target", [False, True])
+def test_means_that_are_shifted_do_not_count_where_the_target_has_no_order_of_its_own(scaled_by_target):
+    found = [likeness(shifted(seed, scaled_by_target), TARGET, SOURCE, seed) for seed in range(40)]
+    assert np.mean(np.array(found) < -0.2) <= 0.05
+
+
+def test_an_honest_source_with_shifted_means_is_used():
+    used = []
+    for seed in range(6):
+        X = shifted(seed, scaled_by_target=True)
+        rng = np.random.default_rng(seed)
+        y = X @ rng.normal(size=10) + rng.normal(size=len(X))
+        domain = np.repeat([-1, 1], [N_TARGET, N_SOURCE])
+        model = TransferRegressorCV(Ridge(), n_repeats=1, random_state=0).fit(X, y, sample_domain=domain)
+        used.append(model.transfer_verdict_.transfers)
+    assert all(used)
+
+
 @pytest.mark.parametrize("levels", [0, 3])
 def test_honest_sources_are_seldom_said_to_have_other_columns(levels):
     """Also where their columns have little that is their own: a few related ones, from the levels of a category."""
@@ -153,7 +181,9 @@ def test_honest_sources_are_seldom_said_to_have_other_columns(levels):
         X = rng.normal(size=(N_TARGET + N_SOURCE, 8))
         return np.hstack([X, np.eye(levels)[rng.integers(levels, size=len(X))]]) if levels else X
 
-    assert np.mean([each is False for each in answers(make, 100)]) <= 0.03
+    found = np.array([likeness(make(seed), TARGET, SOURCE, seed) for seed in range(100)])
+    assert np.mean(found <= -0.9) <= 0.03
+    assert np.mean(np.minimum(found, 0) ** 2) <= 0.1
 
 
 def test_columns_are_not_compared_where_that_is_not_wanted():
@@ -234,11 +264,14 @@ def test_more_is_asked_of_a_source_with_other_columns_and_less_of_one_with_the_s
     assert same.columns_match is True
     assert same.gain_needed == pytest.approx(LOWEST)
     assert other.columns_match is False
-    assert other.gain_needed == pytest.approx(9 - 6 * other.kinship)
+    assert other.column_likeness == -1
+    assert other.gain_needed == pytest.approx(1 + 8 * 0.5**0.5 - 6 * other.kinship)
     assert other.other_columns == (1,)
     assert str(other).endswith("The columns of source 1 do not look like the target's: do they mean the same in both?")
     assert same.other_columns == ()
     assert "of 1 and with columns that match)" in str(same)
+    assert "of 1 and a likeness of columns of -0.55)" in str(replace(same, column_likeness=-0.55))
+    assert "columns" not in str(replace(same, column_likeness=0.0))
 
 
 def test_columns_that_match_speak_for_no_source_whose_labels_make_no_sense():
@@ -254,15 +287,15 @@ def test_columns_that_match_speak_for_no_source_whose_labels_make_no_sense():
 
 
 @pytest.mark.parametrize(
-    ("found", "said", "likeness"),
-    [((1.0, 1.0), True, 1.0), ((1.0, 0.0), None, 0.0), ((-0.5, 1.0), None, -0.5), ((-1.0, 0.0), False, -1.0)],
+    ("found", "likeness"), [((1.0, 1.0), 1.0), ((1.0, 0.0), 0.0), ((-0.5, 1.0), -0.5), ((0.0, -0.9), -0.9)]
 )
-def test_of_several_sources_the_worst_answer_counts(monkeypatch, found, said, likeness):
+def test_of_several_sources_the_worst_answer_counts(monkeypatch, found, likeness):
     X = correlated(0)
     search = Search(Data(X, X[:, 0], np.repeat([-1, 1, 2], [20, 75, 75]), None), 5, 1, None, 0)
     monkeypatch.setattr(search, "_compare_columns", lambda number: found[number - 1])
     look(search, Kit(True, [1, 2]), [Learner("own", Ridge())], ["pooling"])
     heard = search.testimony(1.0).heard[1, 2]
     kin = mean_kinship(search.source_rows.kinship.values())
-    assert heard.columns_match is said
-    assert heard.support == pytest.approx(heard.gain + credit(kin, likeness) - 1)
+    assert heard.column_likeness == likeness
+    assert heard.support == pytest.approx(heard.gain + credit(kin, likeness, 20) - 1)
+    assert search.other_columns == tuple(number for number in (1, 2) if found[number - 1] <= -0.9)

@@ -95,7 +95,7 @@ def test_a_learner_that_learns_nothing_hardly_counts():
 
 def test_the_standard_errors_that_are_needed():
     def needed(wanted, kin, likeness=0.0, n_target=10):
-        return standard_errors_needed(wanted, credit(kin, likeness), n_target)
+        return standard_errors_needed(wanted, credit(kin, likeness, n_target), n_target)
 
     assert needed(1.0, UNKNOWN) == 1
     assert needed(1.0, UNKNOWN, 1.0) == 1
@@ -110,12 +110,13 @@ def test_the_standard_errors_that_are_needed():
     assert needed(1.0, Kinship(-0.1, 1.0), 1.0) == pytest.approx(1 - 1.5 + 0.6)
     assert needed(1.0, Kinship(-0.5, 1.0), 1.0) == 4
     assert needed(1.0, Kinship(0.9, 1.0), 1.0) == -3
-    assert credit(Kinship(0.1, 1.0), 1.0) == pytest.approx(3.6)
+    assert credit(Kinship(0.1, 1.0), 1.0, 10) == pytest.approx(3.6)
     # Of forty target rows half as much can be made up for as of ten, and never less; what is asked on top stays.
     assert [needed(1.0, Kinship(0.9, 1.0), 1.0, n) for n in (4, 25, 40, 1000)] == pytest.approx(
         [-3, 1 - 4 * 0.4**0.5, -1, -1]
     )
-    assert needed(1.0, Kinship(-1.0, 1.0), -1.0, 1000) == 15
+    assert needed(1.0, Kinship(-1.0, 1.0), 0.0, 1000) == 7
+    assert [needed(1.0, UNKNOWN, -1.0, n) for n in (4, 25, 40, 1000)] == pytest.approx([9, 1 + 8 * 0.4**0.5, 5, 5])
 
 
 def searched(y, X, domain, classes):

@@ -84,7 +84,7 @@ def test_a_good_source_beside_a_turned_one_is_heard_by_itself():
     assert made.testimony(1.0).trusted == [(1,)]
     kin = made.source_rows.kinship[1].closeness
     needed, support = max(1 - 6 * kin, 1 - 4 * 0.5**0.5), first + 6 * kin - 1
-    assert made.testimony(1.0).heard[(1,)] == Heard(first, kin, None, pytest.approx(needed), pytest.approx(support))
+    assert made.testimony(1.0).heard[(1,)] == Heard(first, kin, 0.0, pytest.approx(needed), pytest.approx(support))
     assert next(iter(made.testimony(1.0).heard)) == (1,)
 
 
@@ -120,7 +120,7 @@ def gains_of(together, first, second):
     """What follows from these gains of two sources, where a gain of 1 is needed."""
     gains = {(1, 2): together, (1,): first, (2,): second}
     best_first = sorted(gains, key=lambda sources: -gains[sources])
-    return _witnesses.Testimony((1, 2), {sources: Heard(gains[sources], 0.5, None, 1.0, 1.0) for sources in best_first})
+    return _witnesses.Testimony((1, 2), {sources: Heard(gains[sources], 0.5, 0.0, 1.0, 1.0) for sources in best_first})
 
 
 def test_what_comes_off_best_together_is_kept_together():

@@ -11,6 +11,7 @@ import numpy as np
 from gapmin._statistics import TTest, corrected_t_test
 from gapmin.selection._blend import Blend
 from gapmin.selection._candidates import METHODS, TARGET_ONLY, Candidate
+from gapmin.selection._columns import is_match
 from gapmin.selection._held_out import Trial
 from gapmin.selection._search import Search
 from gapmin.selection._witnesses import in_standard_errors
@@ -57,14 +58,18 @@ class TransferVerdict:
         asked.
     gain, gain_needed : float
         What decides: by how many standard errors over the folds the same learners do better with the sources than
-        without, and by how many they must, which is the less the closer the sources are. Of several sources those that
-        are used, or else those that come off best. NaN where the methods asked for do not tell.
+        without, and by how many they must, which is the less the closer the sources are, and the more, the less their
+        columns look like the target's. Of several sources those that are used, or else those that come off best. NaN
+        where the methods asked for do not tell.
     doubt : float
         How much of the say a model without sources has beside one with them: from 0 where gain, kinship and columns
         all speak for these, to three fifths where they do so only just. Always 0 with `blend=False`.
+    column_likeness : float
+        How far the columns of these sources look like the target's, by their means and correlations: 1 where they
+        surely do, 0 where there is no telling, and from there down to -1, where they do not and would if they were the
+        same. Below 0 more is asked of the sources.
     columns_match : bool or None
-        Whether the columns of these sources look like the target's, by their means and correlations: False may mean
-        that they are in another order, None that there is no telling.
+        The same in a word: True for 1, False for -0.9 and less, which may mean that they are in another order.
     other_columns : tuple of int
         All sources whose columns do not look like the target's.
     left_out : tuple of int
@@ -88,12 +93,16 @@ class TransferVerdict:
     gain: float = np.nan
     gain_needed: float = np.nan
     doubt: float = 0.0
-    columns_match: bool | None = None
+    column_likeness: float = 0.0
     other_columns: tuple[int, ...] = ()
     left_out: tuple[int, ...] = ()
 
     def __str__(self) -> str:
         return self.in_words()
+
+    @property
+    def columns_match(self) -> bool | None:
+        return is_match(self.column_likeness)
 
     def in_words(self, source_names: Mapping[int, str] | None = None) -> str:
         """Say it in a sentence or two.
@@ -143,13 +152,16 @@ class TransferVerdict:
             f"do {'better' if self.gain >= 0 else 'worse'} with them by {min(abs(self.gain), 99):.1f} standard errors"
         )
         asked = f"at least {self.gain_needed:+.1f} was asked at a kinship of {self.kinship:.2f} of 1"
-        asked += " and with columns that match" if self.columns_match else ""
+        if self.columns_match:
+            asked += " and with columns that match"
+        elif self.column_likeness < 0:
+            asked += f" and a likeness of columns of {self.column_likeness:.2f}"
         doubt = f"; in doubt, a model without them has {100 * self.doubt:.0f}% of the say" if self.doubt > 0 else ""
         return f"the same learners {gain} ({asked}){doubt}"
 
     def to_dict(self, source_names: Mapping[int, str] | None = None) -> dict[str, Any]:
         """Return the attributes as plain values, and what `in_words` says."""
-        values = {name: getattr(self, name) for name in self.__dataclass_fields__}
+        values = {name: getattr(self, name) for name in (*self.__dataclass_fields__, "columns_match")}
         return values | {"sentence": self.in_words(source_names)}
 
 
@@ -277,7 +289,7 @@ def verdict(
         gain=np.nan if heard is None else heard.gain,
         gain_needed=np.nan if heard is None else heard.needed,
         doubt=0.0 if chosen is alone else _weight_alone(chosen.candidate),
-        columns_match=None if heard is None else heard.columns_match,
+        column_likeness=0.0 if heard is None else heard.column_likeness,
         other_columns=tuple(other_columns),
         left_out=tuple(left_out),
     )

@@ -18,15 +18,21 @@ from sklearn.utils import _safe_indexing
 from gapmin.boosting._rows import Array
 
 _MOST_OF_THE_TARGET, _MOST_OF_THE_SOURCE, _MOST_COLUMNS = 100, 500, 200
-_N_ORDERS, _N_OF_THE_SOURCE = 499, 99
-_N_DRAWS = 10
-"""Of the source's own rows, to see how often they show the order."""
+_N_ORDERS, _N_OF_ONE_TABLE = 499, 99
+_N_DRAWS = 20
+"""Of rows of one table, to see how often they show the order to the others."""
 
 _RELATED, _SURELY_RELATED = 0.05, 0.01
 """P-values."""
 
+_OFTEN = 0.9
+"""The share of draws that show an order from which on columns without it are said to be others."""
+
+_KNOWN = 0.5
+"""The share of the rows, of the target and of the source, that a column must have more of than this."""
+
 _FEWEST_COLUMNS, _FEWEST_ROWS = 5, 10
-"""Below these no order could be told from the others."""
+"""Below these no order could be told from the others, or not by the source's rows."""
 
 
 def likeness(X: Any, target: NDArray[np.intp], source: NDArray[np.intp], seed: int) -> float:
@@ -37,17 +43,16 @@ def likeness(X: Any, target: NDArray[np.intp], source: NDArray[np.intp], seed: i
     them are the opposite of those in the other. That is much like the order of the target, not equal to it: two columns
     of many that are exchanged are not found.
 
-    Where neither is so of 39 in 40 orders, it is below 0: less the share of draws of as many of the source's own rows
-    as the target has, that are so related to others of its rows. The columns of a source that never shows their order
-    itself have too little that is their own, and that the target does not show it says nothing: 0, as it is between the
-    two, and where there is nothing to compare.
-
-    Means tell nothing of tables that were standardised in one; there it is the correlations alone.
+    Where neither is so of 39 in 40 orders, it depends on whether it would be. Of as many rows of the source as the
+    target has, but no more than half of its own, drawn again and again, some show the order to its other rows: -1 if
+    all do, 0 if none does, for then the columns have too little that is their own. By means it is so only as far as
+    halves of the target's rows show each other an order too: means are shifted easily, and where both were
+    standardised by the target's rows, these have none. It is 0 between the two, and where there is nothing to compare.
 
     Parameters
     ----------
     X : array-like, sparse matrix or data frame of shape (n_rows, n_features)
-        What is no number, or missing, is left out.
+        Columns without numbers, constant, or missing in half of the rows are left out; gaps in others are their means.
     target, source : ndarray of int
         Rows.
     seed : int
@@ -61,35 +66,45 @@ def likeness(X: Any, target: NDArray[np.intp], source: NDArray[np.intp], seed: i
     >>> likeness(X, target, turned, seed=0), likeness(X, target, kept, seed=0)
     (-1.0, 1.0)
     """
+    if source.size < _FEWEST_ROWS:
+        return 0.0
     random = np.random.default_rng(seed)
     target = random.permutation(target)[:_MOST_OF_THE_TARGET]
+    # Of the draws too, as many as the target has shall meet the most.
     source = random.permutation(source)[: _MOST_OF_THE_TARGET + _MOST_OF_THE_SOURCE]
     table = _numbers(_safe_indexing(X, np.concatenate([target, source])), random)
-    if table.shape[1] < _FEWEST_COLUMNS or source.size < _FEWEST_ROWS:
+    here, there = _in_two(table, target.size)
+    if here.shape[1] < _FEWEST_COLUMNS:
         return 0.0
-    here, there = table[: target.size], table[target.size :]
-    p_value = _by_chance(here, there[:_MOST_OF_THE_SOURCE], random)
+    p_value = min(_by_chance(here, there[:_MOST_OF_THE_SOURCE], random))
     if p_value <= _RELATED:
         return 1.0 if p_value <= _SURELY_RELATED else 0.0
-    few = min(len(here), len(there) // 2)
-    n_related = 0
+    by_means, by_correlations = _share_that_show(there, min(len(here), len(there) // 2), random)
+    if by_means > by_correlations:
+        by_means *= _share_that_show(here, len(here) // 2, random)[0]
+    return 0.0 - max(by_means, by_correlations)
+
+
+def is_match(found: float) -> bool | None:
+    """Return whether columns of such a likeness match, as far as it can be said; None where there is no telling."""
+    if found <= -_OFTEN:
+        return False
+    return True if found == 1 else None
+
+
+def _share_that_show(table: Array, size: int, random: np.random.Generator) -> tuple[float, float]:
+    """Return how often so many rows, drawn at random, show the order to the others, by means and by correlations."""
+    n_shown = np.zeros(2)
     for _ in range(_N_DRAWS):
-        drawn = random.permutation(there)
-        rest = drawn[few : few + _MOST_OF_THE_SOURCE]
-        n_related += _by_chance(drawn[:few], rest, random, _N_OF_THE_SOURCE) <= _RELATED
-    return -n_related / _N_DRAWS
-
-
-def is_match(likeness: float) -> bool | None:
-    """Return whether columns match, as far as it can be said: True, False, or None where there is no telling.
-
-    False where every draw of the source's own rows shows an order that the target's do not.
-    """
-    return likeness > 0 if abs(likeness) == 1 else None
+        drawn = random.permutation(table)
+        rest = drawn[size : size + _MOST_OF_THE_SOURCE]
+        n_shown += np.less_equal(_by_chance(drawn[:size], rest, random, _N_OF_ONE_TABLE), _RELATED)
+    by_means, by_correlations = n_shown / _N_DRAWS
+    return float(by_means), float(by_correlations)
 
 
 def _numbers(rows: Any, random: np.random.Generator) -> Array:
-    """Return columns of numbers without gaps, at most two hundred of them."""
+    """Return at most two hundred columns as numbers; what is none is NaN."""
     columns = np.arange(rows.shape[1])
     if columns.size > _MOST_COLUMNS:
         columns = np.sort(random.choice(columns, _MOST_COLUMNS, replace=False))
@@ -100,7 +115,7 @@ def _numbers(rows: Any, random: np.random.Generator) -> Array:
         table = np.asarray(rows, dtype=np.float64)
     except (TypeError, ValueError):  # not all of them are numbers
         table = np.column_stack([_as_numbers(_safe_indexing(rows, k, axis=1)) for k in range(columns.size)])
-    return table[:, np.isfinite(table).all(axis=0)]
+    return np.where(np.isfinite(table), table, np.nan)
 
 
 def _as_numbers(column: Any) -> Array:
@@ -111,10 +126,23 @@ def _as_numbers(column: Any) -> Array:
         return np.full(len(column), np.nan)
 
 
-def _by_chance(one: Array, other: Array, random: np.random.Generator, n_orders: int = _N_ORDERS) -> float:
-    """Return the p-value of columns of two tables being related no more in the order they have than in others.
+def _in_two(table: Array, n_first: int) -> tuple[Array, Array]:
+    """Return the first rows and the others without their gaps, and without columns that say nothing."""
+    largest = np.nanmax(np.abs(table), initial=0.0)
+    table = table / (largest if largest > 0 else 1.0)  # or sums of huge numbers would be infinite
+    known = ~np.isnan(table)
+    kept = (known[:n_first].mean(axis=0) > _KNOWN) & (known[n_first:].mean(axis=0) > _KNOWN)
+    kept[kept] = np.nanmin(table[:, kept], axis=0) < np.nanmax(table[:, kept], axis=0)
+    here, there = (
+        np.where(np.isnan(each), np.nanmean(each, axis=0), each) for each in np.split(table[:, kept], [n_first])
+    )
+    return here, there
 
-    Twice the smaller of those by means and by correlations.
+
+def _by_chance(one: Array, other: Array, random: np.random.Generator, n_orders: int = _N_ORDERS) -> tuple[float, float]:
+    """Return p-values of columns of two tables being related no more in the order they have than in others.
+
+    By means and by correlations; each is twice what it would be alone.
     """
     own = np.arange(one.shape[1])
     drawn = (random.permutation(own.size) for _ in range(n_orders))
@@ -124,7 +152,7 @@ def _by_chance(one: Array, other: Array, random: np.random.Generator, n_orders: 
     means = np.array([ranks[0] @ ranks[1][order] for order in orders])
     correlations = np.array([np.vdot(related[0], related[1][np.ix_(order, order)]) for order in orders])
     far = np.abs(correlations - correlations[1:].mean())
-    return 2 * min(_p_value(means), _p_value(far))
+    return 2 * _p_value(means), 2 * _p_value(far)
 
 
 def _correlations(table: Array) -> Array:

@@ -21,7 +21,8 @@ FEWEST_ROWS = 10
 # Standard errors, by which closeness and columns move what is asked of a source: see `credit` and what follows it.
 _SLOPE = 6.0
 _SAME_COLUMNS, _OTHER_COLUMNS = 3.0, 8.0
-_MOST_FEWER, _LEAST_FEWER, _FEW_TARGET_ROWS = 4.0, 2.0, 10
+_MOST_FEWER = 4.0
+_FEW_TARGET_ROWS, _LEAST_FACTOR = 10, 0.5
 # Closeness below 0 from which on labels contradict, agreement from which on they make sense.
 _CONTRADICTS, _PREDICTABLE = 0.2, 0.3
 _MOST_ROWS = 100
@@ -116,28 +117,33 @@ def mean_kinship(of_sources: Iterable[Kinship]) -> Kinship:
     return Kinship(float(np.mean(closeness)), float(np.mean(sense)))
 
 
-def credit(kin: Kinship, likeness: float) -> float:
+def credit(kin: Kinship, column_likeness: float, n_target: int) -> float:
     """Return how many standard errors of gain closeness and columns are worth; below 0 where they speak against.
 
-    Six times the closeness, and so six less for labels that are turned round. Eight times the square of the columns'
-    likeness less where that is below 0: to miss an order that is seen now and then says little, to miss one that is
-    seen always nearly all. Three more where the columns surely match and the labels make sense and do not contradict
-    the target's, as they do from a closeness of -0.2 on: the right columns say nothing of labels.
+    Six times the closeness, and so six less for labels that are turned round. Where the columns' likeness is below 0,
+    eight times its square less with ten target rows, and half of that with forty: to miss an order that is seen now and
+    then says little, to miss one that is always seen nearly all. Three more where the columns surely match and the
+    labels make sense and do not contradict the target's, as they do from a closeness of -0.2 on: the right columns say
+    nothing of labels.
     """
-    if likeness < 0:
-        columns = -_OTHER_COLUMNS * likeness**2
+    if column_likeness < 0:
+        columns = -_OTHER_COLUMNS * column_likeness**2 * _for_so_few(n_target)
     else:
-        columns = _SAME_COLUMNS * likeness * kin.sense * float(np.clip(1 + kin.closeness / _CONTRADICTS, 0, 1))
+        columns = _SAME_COLUMNS * column_likeness * kin.sense * float(np.clip(1 + kin.closeness / _CONTRADICTS, 0, 1))
     return _SLOPE * kin.closeness + columns
 
 
 def standard_errors_needed(wanted: float, worth: float, n_target: int) -> float:
     """Return by how many standard errors the sources must win to be used: as many as wanted, less their credit.
 
-    Not more than four fewer with ten target rows and two with forty: the more they are, the better can they speak for
-    themselves.
+    Not more than four fewer with ten target rows and two with forty.
     """
-    return wanted - min(worth, max(_MOST_FEWER * min(_FEW_TARGET_ROWS / n_target, 1.0) ** 0.5, _LEAST_FEWER))
+    return wanted - min(worth, _MOST_FEWER * _for_so_few(n_target))
+
+
+def _for_so_few(n_target: int) -> float:
+    """Return 1 with ten target rows, down to a half with forty: the more they are, the better they speak themselves."""
+    return float(max(min(_FEW_TARGET_ROWS / n_target, 1.0) ** 0.5, _LEAST_FACTOR))
 
 
 class SourceRows:

@@ -173,10 +173,9 @@ class Search:
             known = {} if self.source_rows is None else self.source_rows.kinship
             kin = mean_kinship(known.get(number, UNKNOWN) for number in each.sources)
             worst = min(self._likeness[number] for number in each.sources)
-            worth = credit(kin, worst)
+            worth = credit(kin, worst, self.data.target.size)
             needed = standard_errors_needed(n_standard_errors, worth, self.data.target.size)
-            support = each.gain + worth - n_standard_errors
-            found[each.sources] = Heard(each.gain, kin.closeness, is_match(worst), needed, support)
+            found[each.sources] = Heard(each.gain, kin.closeness, worst, needed, each.gain + worth - n_standard_errors)
         best_first = sorted(found.items(), key=lambda item: item[1].needed - item[1].gain)
         return Testimony(tuple(self.data.sources), dict(best_first))
 

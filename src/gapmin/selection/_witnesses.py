@@ -53,8 +53,8 @@ class Heard(NamedTuple):
     Attributes
     ----------
     gain, kinship : float
-    columns_match : bool or None
-        Whether their columns are those of the target; None where there is no telling.
+    column_likeness : float
+        How far their columns look like the target's: 1 if surely, -1 if not at all.
     needed : float
         The gain that is needed for them to be used.
     support : float
@@ -64,7 +64,7 @@ class Heard(NamedTuple):
 
     gain: float
     kinship: float
-    columns_match: bool | None
+    column_likeness: float
     needed: float
     support: float
 

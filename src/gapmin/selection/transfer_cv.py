@@ -317,20 +317,20 @@ class TransferClassifierCV(ClassifierMixin, _TransferCV):
     n_standard_errors : float, default=1
         By how many standard errors over the folds the same learners must do better with the sources than without, for
         the sources to be used, if source and target are strangers (`transfer_verdict_.kinship` is 0). Six times the
-        kinship fewer, or more where it is below 0, for labels turned round. Up to eight more for a source whose columns
-        do not look like the target's, by their means and correlations (`transfer_verdict_.columns_match`), and three
-        fewer where they surely do and its labels make sense and do not contradict the target's. In all no more than
-        four fewer with ten target rows and two with forty or more: a source that is as good as the target's own rows is
-        used unless it loses by more than three, or one. Several sources are asked together and, up to eight, each by
-        itself, and those that are trusted by themselves together; models may use no others. Methods without pooling
-        leave nobody to ask: the model with sources must then itself win by so many. With `blend=False` it is also how
-        far behind a simpler one may be.
+        kinship fewer, or more where it is below 0, for labels turned round. Up to eight more with ten target rows, and
+        four with forty or more, for a source whose columns do not look like the target's, by their means and
+        correlations (by the square of `transfer_verdict_.column_likeness`), and three fewer where they surely do and
+        its labels make sense and do not contradict the target's. In all no more than four fewer with ten target rows
+        and two with forty or more: a source that is as good as the target's own rows is used unless it loses by more
+        than three, or one. Several sources are asked together and, up to eight, each by itself, and those that are
+        trusted by themselves together; models may use no others. Methods without pooling leave nobody to ask: the model
+        with sources must then itself win by so many. With `blend=False` it is also how far behind a simpler one may be.
     blend : bool, default=True
         Average the best eight with sources and the best of each kind of learner, or the best three without. False takes
         one model: with sources the simplest that is within a standard error of the best.
     check_columns : bool, default=True
         Compare the columns of each source with the target's. False where they are known to be the same, as those that
-        the command line aligns by name, or were standardised in one table, after which their means tell nothing.
+        the command line aligns by name, or were standardised, after which their means tell little.
     max_search_rows : int or None, default=20000
         Source rows that the search uses, drawn at random from the larger sources; the last fit has all. None uses all
         in the search too.
