@@ -152,7 +152,7 @@ def _plainly(rows: Sequence[Row]) -> str:
 def _mean_regret(rows: Sequence[Row]) -> str:
     """Say by how much ours is below or above the target alone, with a standard error where all have the same splits."""
     regret = 100 * float(np.mean([row.regret.mean() for row in rows]))
-    n_digits = 1 if abs(regret) >= 1 else 2
+    n_digits = 1 if abs(regret) >= 1 else 2 if abs(regret) >= 0.005 else 3
     spread = ""
     if len(sizes := {row.regret.size for row in rows}) == 1 and (n_splits := sizes.pop()) > 1:
         by_split = 100 * np.mean([row.regret for row in rows], axis=0)
