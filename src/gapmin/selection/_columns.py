@@ -70,7 +70,7 @@ def likeness(X: Any, target: NDArray[np.intp], source: NDArray[np.intp], seed: i
         return 0.0
     random = np.random.default_rng(seed)
     target = random.permutation(target)[:_MOST_OF_THE_TARGET]
-    # Of the draws too, as many as the target has shall meet the most.
+    # As many of them as the target has are drawn below, and shall meet as many others as the target does.
     source = random.permutation(source)[: _MOST_OF_THE_TARGET + _MOST_OF_THE_SOURCE]
     table = _numbers(_safe_indexing(X, np.concatenate([target, source])), random)
     here, there = _in_two(table, target.size)
