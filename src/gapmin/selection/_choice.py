@@ -69,7 +69,8 @@ class TransferVerdict:
         surely do, 0 where there is no telling, and from there down to -1, where they do not and would if they were the
         same. Below 0 more is asked of the sources.
     columns_match : bool or None
-        The same in a word: True for 1, False for -0.9 and less, which may mean that they are in another order.
+        The same in a word: True for 1, False for -0.9 and less, which may mean that they are in another order, and
+        None between them.
     other_columns : tuple of int
         All sources whose columns do not look like the target's.
     left_out : tuple of int

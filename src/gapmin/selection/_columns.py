@@ -29,7 +29,7 @@ _OFTEN = 0.9
 """The share of draws that show an order from which on columns without it are said to be others."""
 
 _KNOWN = 0.5
-"""The share of the rows, of the target and of the source, that a column must have more of than this."""
+"""A column must be known in more than this share of the rows, of the target and of the source."""
 
 _FEWEST_COLUMNS, _FEWEST_ROWS = 5, 10
 """Below these no order could be told from the others, or not by the source's rows."""
