@@ -17,7 +17,7 @@ from gapmin.selection import _columns
 from gapmin.selection._candidates import Kit, Learner
 from gapmin.selection._columns import is_match, likeness
 from gapmin.selection._data import Data
-from gapmin.selection._kinship import credit, mean_kinship
+from gapmin.selection._kinship import credit, least_kinship
 from gapmin.selection._plan import look
 from gapmin.selection._search import Search
 
@@ -211,9 +211,9 @@ def test_columns_that_match_lower_what_is_asked_of_a_stranger():
     }
     kin = asked[False].kinship
     assert -0.2 < kin < 0.13
-    assert asked[False].gain_needed == pytest.approx(1 - 6 * kin)
+    assert asked[False].gain_needed == pytest.approx(1 - 10 * kin)
     assert asked[True].columns_match is True
-    assert asked[True].gain_needed == pytest.approx(max(1 - 3 * min(1 + kin / 0.2, 1) - 6 * kin, LOWEST))
+    assert asked[True].gain_needed == pytest.approx(max(1 - 3 * min(1 + kin / 0.2, 1) - 10 * kin, LOWEST))
 
 
 def test_of_several_sources_the_one_with_other_columns_is_named_and_left_out():
@@ -266,7 +266,8 @@ def test_more_is_asked_of_a_source_with_other_columns_and_less_of_one_with_the_s
     assert same.gain_needed == pytest.approx(LOWEST)
     assert other.columns_match is False
     assert other.column_likeness == -1
-    assert other.gain_needed == pytest.approx(1 + 8 * 0.5**0.5 - 6 * other.kinship)
+    assert other.gain_needed == pytest.approx(1 + 10 * 0.5**0.5 - 10 * other.kinship)
+    assert other.gain_needed > same.gain_needed
     assert other.other_columns == (1,)
     assert str(other).endswith("The columns of source 1 do not look like the target's: do they mean the same in both?")
     assert same.other_columns == ()
@@ -296,7 +297,7 @@ def test_of_several_sources_the_worst_answer_counts(monkeypatch, found, likeness
     monkeypatch.setattr(search, "_compare_columns", lambda number: found[number - 1])
     look(search, Kit(True, [1, 2]), [Learner("own", Ridge())], ["pooling"])
     heard = search.testimony(1.0).heard[1, 2]
-    kin = mean_kinship(search.source_rows.kinship.values())
+    kin = least_kinship(search.source_rows.kinship.values())
     assert heard.column_likeness == likeness
     assert heard.support == pytest.approx(heard.gain + credit(kin, likeness, 20) - 1)
     assert search.other_columns == tuple(number for number in (1, 2) if found[number - 1] <= -0.9)

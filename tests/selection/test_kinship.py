@@ -18,7 +18,7 @@ from gapmin.selection._kinship import (
     agreement,
     credit,
     kinship,
-    mean_kinship,
+    least_kinship,
     standard_errors_needed,
 )
 from gapmin.selection._plan import look
@@ -99,24 +99,27 @@ def test_the_standard_errors_that_are_needed():
 
     assert needed(1.0, UNKNOWN) == 1
     assert needed(1.0, UNKNOWN, 1.0) == 1
-    assert needed(1.0, UNKNOWN, -1.0) == 9
-    assert needed(1.0, UNKNOWN, -0.5) == 3
+    assert needed(1.0, UNKNOWN, -1.0) == 11
+    assert needed(1.0, UNKNOWN, -0.5) == 11
+    assert needed(1.0, UNKNOWN, -0.3) == pytest.approx(6)
+    assert needed(1.0, UNKNOWN, -0.1) == 1
     assert needed(1.0, Kinship(1.0, 1.0)) == -3
-    assert needed(1.0, Kinship(-1.0, 1.0)) == 7
-    assert needed(2.5, Kinship(0.5, 1.0)) == -0.5
+    assert needed(1.0, Kinship(-1.0, 1.0)) == 11
+    assert needed(2.5, Kinship(0.3, 1.0)) == -0.5
     assert needed(2.5, Kinship(0.5, 1.0), -1.0) == 7.5
     assert needed(2.5, Kinship(0.0, 1.0), 1.0) == -0.5
     assert needed(2.5, Kinship(0.0, 0.5), 1.0) == 1
-    assert needed(1.0, Kinship(-0.1, 1.0), 1.0) == pytest.approx(1 - 1.5 + 0.6)
-    assert needed(1.0, Kinship(-0.5, 1.0), 1.0) == 4
+    assert needed(1.0, Kinship(-0.1, 1.0), 1.0) == pytest.approx(1 - 1.5 + 1)
+    assert needed(1.0, Kinship(-0.5, 1.0), 1.0) == 6
     assert needed(1.0, Kinship(0.9, 1.0), 1.0) == -3
-    assert credit(Kinship(0.1, 1.0), 1.0, 10) == pytest.approx(3.6)
+    assert credit(Kinship(0.1, 1.0), 1.0, 10) == pytest.approx(4)
+    assert credit(Kinship(0.6, 1.0), 1.0, 10) == credit(Kinship(1.0, 1.0), 0.0, 10) == 9  # not more than nine
     # Of forty target rows half as much can be made up for as of ten, and never less; what is asked on top stays.
     assert [needed(1.0, Kinship(0.9, 1.0), 1.0, n) for n in (4, 25, 40, 1000)] == pytest.approx(
         [-3, 1 - 4 * 0.4**0.5, -1, -1]
     )
-    assert needed(1.0, Kinship(-1.0, 1.0), 0.0, 1000) == 7
-    assert [needed(1.0, UNKNOWN, -1.0, n) for n in (4, 25, 40, 1000)] == pytest.approx([9, 1 + 8 * 0.4**0.5, 5, 5])
+    assert needed(1.0, Kinship(-1.0, 1.0), 0.0, 1000) == 11
+    assert [needed(1.0, UNKNOWN, -1.0, n) for n in (4, 25, 40, 1000)] == pytest.approx([11, 1 + 10 * 0.4**0.5, 6, 6])
 
 
 def searched(y, X, domain, classes):
@@ -135,8 +138,24 @@ def test_a_source_with_its_labels_turned_is_told_from_the_others():
     assert found[2].sense == 1  # of its own rows it knows as much as the others
 
 
-def test_of_several_sources_the_mean():
-    assert mean_kinship([Kinship(0.5, 1.0), Kinship(-0.1, 0.4)]) == pytest.approx((0.2, 0.7))
+def test_of_several_sources_the_least_of_what_is_known():
+    assert least_kinship([Kinship(0.5, 0.4), Kinship(-0.1, 1.0)]) == (-0.1, 0.4)
+    assert least_kinship([Kinship(0.5, 0.4), UNKNOWN]) == (0.5, 0.4)
+    assert least_kinship([UNKNOWN, UNKNOWN]) == UNKNOWN
+
+
+def test_a_source_turned_round_is_not_kept_for_the_sake_of_three_that_are_not():
+    domain = np.repeat([-1, 1, 2, 3, 4], [15, 80, 80, 80, 80])
+    kept = []
+    for seed in range(6):
+        rng = np.random.default_rng(seed)
+        X = rng.normal(size=(domain.size, 8))
+        y = X @ [2.0, 1.0, 0.5, 0.5, 0.3, 0.2, 0.1, 0.0] + 2 * rng.normal(size=domain.size)
+        y[domain == 4] *= -1
+        model = TransferRegressorCV(Ridge(), methods=["pooling"], n_repeats=2, random_state=0)
+        kept.append(model.fit(X, y, sample_domain=domain).domain_weight_)
+    assert all(weights[4] == 0 for weights in kept)
+    assert np.mean([weights[k] > 0 for weights in kept for k in (1, 2, 3)]) > 0.6
 
 
 def test_each_source_is_asked_by_itself():
@@ -252,14 +271,24 @@ def test_models_of_the_sources_alone_are_never_asked_about_rows_they_know():
     alone = Kit(False, [1, 2]).target_only(Learner("own", KNeighborsClassifier(1)))
     ((chance,), (rule,)) = (search.on_sources_alone([alone], [number]) for number in (1, 2))
     held = np.concatenate([fold.held for fold in search.folds(0)])
-    for trial, number, low, high in ((chance, 1, -0.3, 0.3), (rule, 2, 0.6, 1.0)):
-        mine = domain[held] == number
-        assert low < agreement(trial.on_sources[mine], y[held[mine]], search.data.classes) < high
-    assert abs(agreement(rule.on_sources[domain[held] == 1], y[held[domain[held] == 1]], search.data.classes)) < 0.3
+    for stranger, number, low, high in ((chance, 1, -0.3, 0.3), (rule, 2, 0.6, 1.0)):
+        assert low < agreement(stranger.on_sources, y[held[domain[held] == number]], search.data.classes) < high
     assert search.trials == []  # nothing to choose from
     # As a model of the source's rows says of every target row: none of these has taken part.
     whole = KNeighborsClassifier(1).fit(X[domain == 2], y[domain == 2]).predict_proba(X[domain < 0])
-    assert np.mean(rule.predicted[0].argmax(axis=1) == whole.argmax(axis=1)) > 0.85
+    assert np.mean(rule.on_target.argmax(axis=1) == whole.argmax(axis=1)) > 0.85
+
+
+def test_models_of_the_sources_alone_of_all_folds_are_asked_about_every_target_row():
+    X, score, domain = draw()
+    search = Search(Data(X, score, domain, None), 5, 1, None, 0)
+    (found,) = search.on_sources_alone([Kit(True, [1, 2, 3]).target_only(Learner("own", Ridge()))], [2])
+    trained = [fold.train[domain[fold.train] == 2] for fold in search.folds(0)]
+    models = [Ridge().fit(X[rows], score[rows]) for rows in trained]
+    np.testing.assert_allclose(found.on_target, np.mean([model.predict(X[domain < 0]) for model in models], axis=0))
+    held = [fold.held[domain[fold.held] == 2] for fold in search.folds(0)]  # those of other sources are not asked about
+    expected = [model.predict(X[rows]) for model, rows in zip(models, held, strict=True)]
+    np.testing.assert_allclose(found.on_sources, np.concatenate(expected))
 
 
 def test_a_turned_source_looks_closer_to_models_that_know_target_rows():
@@ -270,7 +299,7 @@ def test_a_turned_source_looks_closer_to_models_that_know_target_rows():
     ((stranger,),) = (each.sources_alone for each in search.witnesses)
     joined = search.witnesses[0].pairs[0][1]
     y, classes = search.data.y[search.data.target], search.data.classes
-    assert agreement(stranger.predicted[0], y, classes) < agreement(joined.predicted[0], y, classes)
+    assert agreement(stranger.on_target, y, classes) < agreement(joined.predicted[0], y, classes)
     assert search.source_rows.kinship[1].closeness < -0.8
 
 

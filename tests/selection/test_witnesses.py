@@ -9,7 +9,7 @@ from sklearn.linear_model import LogisticRegression, Ridge
 from gapmin import TransferClassifierCV, TransferRegressorCV
 from gapmin.selection import _witnesses  # Testimony by its module: pytest takes its name for tests
 from gapmin.selection._candidates import POOLING, TARGET_ONLY, Candidate, Kit, Learner
-from gapmin.selection._choice import choose_blend, is_used
+from gapmin.selection._choice import choose_blend, is_used, share_with_sources
 from gapmin.selection._data import Data
 from gapmin.selection._held_out import Trial
 from gapmin.selection._plan import go_further, look
@@ -83,7 +83,7 @@ def test_a_good_source_beside_a_turned_one_is_heard_by_itself():
     assert first > max(all_of_them, second)
     assert made.testimony(1.0).trusted == [(1,)]
     kin = made.source_rows.kinship[1].closeness
-    needed, support = max(1 - 6 * kin, 1 - 4 * 0.5**0.5), first + 6 * kin - 1
+    needed, support = max(1 - 10 * kin, 1 - 4 * 0.5**0.5), first + min(10 * kin, 9) - 1
     assert made.testimony(1.0).heard[(1,)] == Heard(first, kin, 0.0, pytest.approx(needed), pytest.approx(support))
     assert next(iter(made.testimony(1.0).heard)) == (1,)
 
@@ -158,7 +158,7 @@ def test_the_verdict_says_what_was_heard():
     data = made.data
     found = TransferRegressorCV(Ridge(), random_state=0).fit(data.X, data.y, sample_domain=data.domain)
     verdict = found.transfer_verdict_
-    assert verdict.gain > verdict.gain_needed == pytest.approx(max(1 - 6 * verdict.kinship, 1 - 4 * 0.5**0.5))
+    assert verdict.gain > verdict.gain_needed == pytest.approx(max(1 - 10 * verdict.kinship, 1 - 4 * 0.5**0.5))
     asked = TransferRegressorCV(Ridge(), n_standard_errors=9, random_state=0)
     asked.fit(data.X, data.y, sample_domain=data.domain)
     assert asked.transfer_verdict_.gain_needed == pytest.approx(verdict.gain_needed + 8)
@@ -176,6 +176,11 @@ def test_without_pooling_the_model_must_win_by_itself():
         assert model.transfer_verdict_.transfers == (transfers and model.transfer_verdict_.difference < 0)
 
 
+def test_the_share_of_the_model_with_sources_by_their_support():
+    supports, shares = (-3.0, 0.0, 4.0, 5.0, 7.0, 10.0, np.inf), (0.4, 0.4, 0.4, 0.5, 0.7, 1.0, 1.0)
+    assert [share_with_sources(support) for support in supports] == pytest.approx(list(shares))
+
+
 def test_in_doubt_the_model_is_the_mean_of_both():
     data = search().data
 
@@ -185,18 +190,18 @@ def test_in_doubt_the_model_is_the_mean_of_both():
 
     verdict = fitted(0).transfer_verdict_
     assert verdict.columns_match is None  # or they would count too
-    support, margin = verdict.gain + 6 * verdict.kinship, verdict.gain - verdict.gain_needed
-    assert support > 8.01  # or there were doubt already
-    found = {left: fitted(margin - left) for left in (-0.1, 0.01, 1.0)} | {"sure": fitted(support - 8.01)}
-    assert [model.transfer_verdict_.transfers for model in found.values()] == [False, True, True, True]
+    support, margin = verdict.gain + min(10 * verdict.kinship, 9), verdict.gain - verdict.gain_needed
+    assert support > 10.01  # or there were doubt already
+    found = {left: fitted(margin - left) for left in (-0.1, 0.01)}
+    found |= {doubt: fitted(support - 4 - 6 * (1 - doubt / 0.6)) for doubt in (0.3, 0.051, 0.049)}
+    found["sure"] = fitted(support - 10.01)
+    assert [model.transfer_verdict_.transfers for model in found.values()] == [False, *[True] * 5]
     doubts = [model.transfer_verdict_.doubt for model in found.values()]
-    wanted = [0.6 * (1 - (support - margin + left) / 8) for left in (0.01, 1.0)]
-    assert doubts == pytest.approx([0, *wanted, 0])
-    assert wanted[0] > wanted[1] > 0.2
-    little = [fitted(support - 8 * (1 - doubt / 0.6)).transfer_verdict_.doubt for doubt in (0.049, 0.051)]
-    assert little == pytest.approx([0, 0.051])  # less than a twentieth is none
+    most = 0.6 * (1 - (support - margin + 0.01 - 4) / 6)
+    assert most > 0.3
+    assert doubts == pytest.approx([0, most, 0.3, 0.051, 0, 0])  # less than a twentieth is none
     no, yes = (found[left].predict(data.X) for left in (-0.1, "sure"))
-    mean, doubt = found[1.0], wanted[1]
+    mean, doubt = found[0.3], 0.3
     np.testing.assert_allclose(mean.predict(data.X), doubt * no + (1 - doubt) * yes)
     assert mean.domain_weight_[1] == pytest.approx((1 - doubt) * found["sure"].domain_weight_[1])
     assert f"in doubt, a model without them has {100 * doubt:.0f}% of the say" in str(mean.transfer_verdict_)

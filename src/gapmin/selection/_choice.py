@@ -16,8 +16,8 @@ from gapmin.selection._held_out import Trial
 from gapmin.selection._search import Search
 from gapmin.selection._witnesses import in_standard_errors
 
-_SURE = 8.0
-"""The support of sources, in standard errors, from which on there is no doubt of them."""
+_IN_DOUBT, _SURE = 4.0, 10.0
+"""The support of sources, in standard errors, up to which doubt is largest, and from which on there is none."""
 
 _LEAST_SHARE, _SMALL_DOUBT = 0.4, 0.05
 """The share of the model with sources, where they have next to none; doubt that costs fits and changes nothing."""
@@ -54,7 +54,7 @@ class TransferVerdict:
     kinship : float
         How well models of the sources alone predict the target, as a share of how well they predict the sources: about
         1 for one and the same domain, 0 for strangers and for sources of too few rows to say (20 with five folds),
-        below 0 for labels turned round. Of several sources the mean of those that `gain` is of. NaN where nobody was
+        below 0 for labels turned round. Of several sources the least of those that `gain` is of. NaN where nobody was
         asked.
     gain, gain_needed : float
         What decides: by how many standard errors over the folds the same learners do better with the sources than
@@ -63,7 +63,7 @@ class TransferVerdict:
         where the methods asked for do not tell.
     doubt : float
         How much of the say a model without sources has beside one with them: from 0 where gain, kinship and columns
-        all speak for these, to three fifths where they do so only just. Always 0 with `blend=False`.
+        all speak for these, to three fifths where they do so only just or a little more. Always 0 with `blend=False`.
     column_likeness : float
         How far the columns of these sources look like the target's, by their means and correlations: 1 where they
         surely do, 0 where there is no telling, and from there down to -1, where they do not and would if they were the
@@ -204,9 +204,10 @@ def is_used(search: Search, best: Trial[Any], alone: Trial[Any], n_standard_erro
 def choose_blend(search: Search, trials: Sequence[Trial[Any]], n_standard_errors: float) -> Choice:
     """Choose between two blends: of those with sources that are trusted, if any, and else of those without.
 
-    In doubt it is a mean of both: a source that is wrongly trusted then does less harm, and one that is rightly trusted
-    most of its good. The one with sources has two fifths where gain, closeness and columns together are just what is
-    wanted, the more the further they are above that, and all of it at eight standard errors or little less.
+    In doubt it is a mean of both: a source that is wrongly trusted then does hardly any harm, and one that is rightly
+    trusted most of its good. The one with sources has two fifths where gain, closeness and columns together are less
+    than four standard errors above what is wanted, then the more the further they are, and all of it at ten or little
+    less.
     """
     alone = search.blend([each for each in trials if each.is_target_only])
     others = [each for each in trials if not each.is_target_only]
@@ -217,10 +218,15 @@ def choose_blend(search: Search, trials: Sequence[Trial[Any]], n_standard_errors
     if not (trusted and is_used(search, best, alone, n_standard_errors)):
         return Choice(alone, alone, best)
     heard = search.testimony(n_standard_errors).deciding
-    share = 1.0 if heard is None else _LEAST_SHARE + (1 - _LEAST_SHARE) * heard.support / _SURE
+    share = 1.0 if heard is None else share_with_sources(heard.support)
     if share > 1 - _SMALL_DOUBT:
         return Choice(best, alone, best)
     return Choice(search.mean_of(best, alone, share), alone, best)
+
+
+def share_with_sources(support: float) -> float:
+    """Return what share of the say the model with sources has beside that without."""
+    return _LEAST_SHARE + (1 - _LEAST_SHARE) * float(np.clip((support - _IN_DOUBT) / (_SURE - _IN_DOUBT), 0, 1))
 
 
 def choose_one(search: Search, trials: Sequence[Trial[Any]], n_standard_errors: float) -> Choice:

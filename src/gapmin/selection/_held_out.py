@@ -78,6 +78,21 @@ class Trial(Generic[_Kind]):
         return f"<Trial {self.candidate}: {self.mean_loss:.4g} in {self.n_repeats} repeats>"
 
 
+class Stranger(NamedTuple):
+    """What models of one learner that were trained on sources alone say of rows that they do not know.
+
+    Attributes
+    ----------
+    on_target : ndarray of shape (n_target,) or (n_target, n_classes)
+        Of every target row, the mean over the models of all folds.
+    on_sources : ndarray of shape (n_held,) or (n_held, n_classes)
+        Of each row of these sources that was held out, fold after fold.
+    """
+
+    on_target: Array
+    on_sources: Array
+
+
 def held_out(candidate: Candidate, data: Data, fold: Fold, seed: int) -> Array:
     """Train on the rows of a fold and predict those tested and held out: values, or a probability for each class."""
     X, y, domain = _safe_indexing(data.X, fold.train), data.y[fold.train], data.domain[fold.train]

@@ -19,10 +19,12 @@ FEWEST_ROWS = 10
 """Held-out rows of a source below which nothing is known of its kinship: it counts as a stranger."""
 
 # Standard errors, by which closeness and columns move what is asked of a source: see `credit` and what follows it.
-_SLOPE = 6.0
-_SAME_COLUMNS, _OTHER_COLUMNS = 3.0, 8.0
-_MOST_FEWER = 4.0
+_SLOPE = 10.0
+_SAME_COLUMNS, _OTHER_COLUMNS = 3.0, 10.0
+_MOST_CREDIT, _MOST_FEWER = 9.0, 4.0
 _FEW_TARGET_ROWS, _LEAST_FACTOR = 10, 0.5
+# Likeness below 0 that may be chance, and from which on columns are others.
+_BY_CHANCE, _UNLIKE = 0.1, 0.5
 # Closeness below 0 from which on labels contradict, agreement from which on they make sense.
 _CONTRADICTS, _PREDICTABLE = 0.2, 0.3
 _MOST_ROWS = 100
@@ -91,9 +93,9 @@ def kinship(here: ArrayLike, own: ArrayLike) -> Kinship:
     Parameters
     ----------
     here : array-like of shape (n_learners,)
-        The agreement of each learner's model of the source alone with the target's rows.
+        The agreement of each learner's models of the source alone with the target's rows.
     own : array-like of shape (n_learners,)
-        That of the same model with source rows that it was not trained on.
+        That of the same models with source rows that they were not trained on.
 
     Returns
     -------
@@ -111,26 +113,31 @@ def kinship(here: ArrayLike, own: ArrayLike) -> Kinship:
     return Kinship(round(float(np.clip(target / itself, -1, 1)) * sense, 12), sense)
 
 
-def mean_kinship(of_sources: Iterable[Kinship]) -> Kinship:
-    """Return the mean over several sources."""
-    closeness, sense = zip(*of_sources, strict=True)
-    return Kinship(float(np.mean(closeness)), float(np.mean(sense)))
+def least_kinship(of_sources: Iterable[Kinship]) -> Kinship:
+    """Return what is known of several sources together: the least of both, of those of which anything is known.
+
+    One that contradicts the target among many that do not is not made good by these.
+    """
+    known = [each for each in of_sources if each != UNKNOWN] or [UNKNOWN]
+    return Kinship(*map(min, zip(*known, strict=True)))
 
 
 def credit(kin: Kinship, column_likeness: float, n_target: int) -> float:
     """Return how many standard errors of gain closeness and columns are worth; below 0 where they speak against.
 
-    Six times the closeness, and so six less for labels that are turned round. Where the columns' likeness is below 0,
-    eight times its square less with ten target rows, and half of that with forty: to miss an order that is seen now and
-    then says little, to miss one that is always seen nearly all. Three more where the columns surely match and the
-    labels make sense and do not contradict the target's, as they do from a closeness of -0.2 on: the right columns say
-    nothing of labels.
+    Ten times the closeness, and so ten less for labels that are turned round. Where the columns' likeness is below 0,
+    up to ten less with ten target rows, and half of that with forty: nothing down to -0.1, which may be chance, and
+    all of it from -0.5 on, where half of the draws show an order that the target has not. Three more where the columns
+    surely match and the labels make sense and do not contradict the target's, as they do from a closeness of -0.2 on:
+    the right columns say nothing of labels. In all not more than nine: how far the target's labels are shifted is seen
+    in the gain alone.
     """
     if column_likeness < 0:
-        columns = -_OTHER_COLUMNS * column_likeness**2 * _for_so_few(n_target)
+        unlike = float(np.clip((-column_likeness - _BY_CHANCE) / (_UNLIKE - _BY_CHANCE), 0, 1))
+        columns = -_OTHER_COLUMNS * unlike * _for_so_few(n_target)
     else:
         columns = _SAME_COLUMNS * column_likeness * kin.sense * float(np.clip(1 + kin.closeness / _CONTRADICTS, 0, 1))
-    return _SLOPE * kin.closeness + columns
+    return min(_SLOPE * kin.closeness + columns, _MOST_CREDIT)
 
 
 def standard_errors_needed(wanted: float, worth: float, n_target: int) -> float:

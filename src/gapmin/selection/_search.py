@@ -17,7 +17,7 @@ from gapmin.selection._blend import Blend, greedy_weights
 from gapmin.selection._candidates import GAPBOOST, POOLING, Candidate
 from gapmin.selection._columns import is_match, likeness
 from gapmin.selection._data import Data
-from gapmin.selection._held_out import Fold, Trial, held_out
+from gapmin.selection._held_out import Fold, Stranger, Trial, held_out
 from gapmin.selection._kinship import (
     FEWEST_ROWS,
     UNKNOWN,
@@ -26,7 +26,7 @@ from gapmin.selection._kinship import (
     agreement,
     credit,
     kinship,
-    mean_kinship,
+    least_kinship,
     standard_errors_needed,
 )
 from gapmin.selection._witnesses import Heard, Testimony, Witnesses
@@ -114,19 +114,24 @@ class Search:
             self._repeat(trials, 0)
         return trials
 
-    def on_sources_alone(self, candidates: Sequence[Candidate], sources: Sequence[int]) -> list[Trial[Candidate]]:
-        """Return trials of candidates for the target alone that had these sources in its place, in the first repeat.
+    def on_sources_alone(self, candidates: Sequence[Candidate], sources: Sequence[int]) -> list[Stranger]:
+        """Return what candidates for the target alone say that had these sources in its place, in the first repeat.
 
-        They are nothing to choose from: they say what the sources know of the target by themselves. There are none
-        where too few rows of the sources are held out to compare with.
+        They are nothing to choose from: they say what the sources know of the target by themselves. As they know none
+        of its rows, those of each fold are asked about all of them. There are none where too few rows of the sources
+        are held out to compare with.
         """
-        folds, among = self.folds(0), np.isin(self.data.domain, sources)
-        if sum(among[fold.held].sum() for fold in folds) < FEWEST_ROWS:
+        among, target = np.isin(self.data.domain, sources), self.data.target
+        folds = [Fold(f.train[among[f.train]], target, f.held[among[f.held]]) for f in self.folds(0)]
+        if sum(fold.held.size for fold in folds) < FEWEST_ROWS:
             return []
-        trials = [Trial(each) for each in candidates]
-        folds = [fold._replace(train=fold.train[among[fold.train]]) for fold in folds]
-        self._try(trials, replace(self.data, domain=-self.data.domain), folds, 0)
-        return trials
+        data = replace(self.data, domain=-self.data.domain)
+        tasks = [(each, data, fold, self._seed(0, place)) for each in candidates for place, fold in enumerate(folds)]
+        cut = target.size
+        return [
+            Stranger(np.mean([part[:cut] for part in parts], axis=0), np.concatenate([part[cut:] for part in parts]))
+            for parts in _in_groups(self._each(tasks), len(folds))
+        ]
 
     def hear(self, witnesses: Sequence[Witnesses]) -> None:
         """Let what the same learners with and without sources, and on these alone, say of them count from now on.
@@ -142,7 +147,7 @@ class Search:
         found = {}
         for number in self.data.sources:
             called = min((each for each in witnesses if number in each.sources), key=lambda each: len(each.sources))
-            found[number] = self._kinship(called, held, self.data.domain[held] == number)
+            found[number] = self._kinship(called, held, number)
         self.source_rows = SourceRows(self.data, held, found)
         self._learners_on_sources = {
             id(each.candidate.learner): each.on_sources
@@ -156,14 +161,16 @@ class Search:
             return 0.0
         return likeness(data.X, data.target, np.flatnonzero(data.domain == number), self.seed)
 
-    def _kinship(self, witnesses: Witnesses, held: NDArray[np.intp], mine: NDArray[np.bool_]) -> Kinship:
-        """Return the kinship of the source that has these of the held-out rows."""
-        y, classes, rows = self.data.y, self.data.classes, held[mine]
-        if rows.size < FEWEST_ROWS:
+    def _kinship(self, witnesses: Witnesses, held: NDArray[np.intp], number: int) -> Kinship:
+        """Return the kinship of a source, of these held-out rows some of which are its own."""
+        y, domain, classes, called = self.data.y, self.data.domain, self.data.classes, witnesses.sources_alone
+        asked = held[np.isin(domain[held], witnesses.sources)]
+        mine = domain[asked] == number
+        if mine.sum() < FEWEST_ROWS:
             return UNKNOWN
         return kinship(
-            here=[agreement(each.predicted[0], y[self.data.target], classes) for each in witnesses.sources_alone],
-            own=[agreement(each.on_sources[mine], y[rows], classes) for each in witnesses.sources_alone],
+            here=[agreement(each.on_target, y[self.data.target], classes) for each in called],
+            own=[agreement(each.on_sources[mine], y[asked[mine]], classes) for each in called],
         )
 
     def testimony(self, n_standard_errors: float) -> Testimony:
@@ -171,7 +178,7 @@ class Search:
         found = {}
         for each in self.witnesses:
             known = {} if self.source_rows is None else self.source_rows.kinship
-            kin = mean_kinship(known.get(number, UNKNOWN) for number in each.sources)
+            kin = least_kinship(known.get(number, UNKNOWN) for number in each.sources)
             worst = min(self._likeness[number] for number in each.sources)
             worth = credit(kin, worst, self.data.target.size)
             needed = standard_errors_needed(n_standard_errors, worth, self.data.target.size)
@@ -290,19 +297,15 @@ class Search:
 
     def _repeat(self, trials: Sequence[Trial[Candidate]], repeat: int) -> None:
         self.on_progress(f"repeat {repeat + 1} of {self.n_repeats}: {len(trials)} candidates")
-        self._try(trials, self.data, self.folds(repeat), repeat)
-
-    def _try(self, trials: Sequence[Trial[Candidate]], data: Data, folds: Sequence[Fold], repeat: int) -> None:
-        tasks = [(trial.candidate, place) for trial in trials for place in range(len(folds))]
-        if self._parallel is None:
-            found = [held_out(each, data, folds[place], self._seed(repeat, place)) for each, place in tasks]
-        else:
-            # The last learners are the slowest: they go first, so that no process waits for another in the end.
-            found = self._parallel(
-                delayed(held_out)(each, data, folds[place], self._seed(repeat, place)) for each, place in tasks[::-1]
-            )[::-1]
-        n_target, position = self.data.target.size, self.data.position
-        shape = (n_target,) if data.classes is None else (n_target, data.classes.size)
+        folds = self.folds(repeat)
+        tasks = [
+            (trial.candidate, self.data, fold, self._seed(repeat, place))
+            for trial in trials
+            for place, fold in enumerate(folds)
+        ]
+        found = self._each(tasks)
+        n_target, position, classes = self.data.target.size, self.data.position, self.data.classes
+        shape = (n_target,) if classes is None else (n_target, classes.size)
         for trial, parts in zip(trials, _in_groups(found, len(folds)), strict=True):
             predicted = np.empty(shape)
             for fold, part in zip(folds, parts, strict=True):
@@ -311,6 +314,13 @@ class Search:
                 held = [part[fold.test.size :] for fold, part in zip(folds, parts, strict=True)]
                 trial.on_sources = np.concatenate(held)
             self._note(trial, predicted, folds)
+
+    def _each(self, tasks: Sequence[tuple[Candidate, Data, Fold, int]]) -> Sequence[Array]:
+        """Return what is predicted in each task."""
+        if self._parallel is None:
+            return [held_out(*task) for task in tasks]
+        # The last learners are the slowest: they go first, so that no process waits for another in the end.
+        return list(self._parallel(delayed(held_out)(*task) for task in tasks[::-1]))[::-1]
 
     def _note(self, trial: Trial[Any], predicted: Array, folds: Sequence[Fold]) -> None:
         """Add a repeat to what is known of a trial."""

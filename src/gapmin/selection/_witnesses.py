@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from gapmin.selection._candidates import Candidate
-from gapmin.selection._held_out import Trial
+from gapmin.selection._held_out import Stranger, Trial
 
 Pair: TypeAlias = tuple[Trial[Candidate], Trial[Candidate]]
 """Of one learner, on the target alone and with sources."""
@@ -33,13 +33,13 @@ class Witnesses(NamedTuple):
         The numbers of the sources.
     pairs : tuple of pairs of Trial
         On the target alone, and with the sources.
-    sources_alone : tuple of Trial
-        On the sources alone, in the first repeat only; none where these have too few rows.
+    sources_alone : tuple of Stranger
+        On the sources alone; none where these have too few rows.
     """
 
     sources: tuple[int, ...]
     pairs: tuple[Pair, ...]
-    sources_alone: tuple[Trial[Candidate], ...] = ()
+    sources_alone: tuple[Stranger, ...] = ()
 
     @property
     def gain(self) -> float:

@@ -316,10 +316,10 @@ class TransferClassifierCV(ClassifierMixin, _TransferCV):
         quarter of the candidates, and no fewer than are blended, are left out.
     n_standard_errors : float, default=1
         By how many standard errors over the folds the same learners must do better with the sources than without, for
-        the sources to be used, if source and target are strangers (`transfer_verdict_.kinship` is 0). Six times the
-        kinship fewer, or more where it is below 0, for labels turned round. Up to eight more with ten target rows, and
-        four with forty or more, for a source whose columns do not look like the target's, by their means and
-        correlations (by the square of `transfer_verdict_.column_likeness`), and three fewer where they surely do and
+        the sources to be used, if source and target are strangers (`transfer_verdict_.kinship` is 0). Ten times the
+        kinship fewer, or more where it is below 0, for labels turned round. Up to ten more with ten target rows, and
+        five with forty or more, for a source whose columns do not look like the target's, by their means and
+        correlations (`transfer_verdict_.column_likeness`; all of it at -0.5), and three fewer where they surely do and
         its labels make sense and do not contradict the target's. In all no more than four fewer with ten target rows
         and two with forty or more: a source that is as good as the target's own rows is used unless it loses by more
         than three, or one. Several sources are asked together and, up to eight, each by itself, and those that are
