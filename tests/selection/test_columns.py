@@ -17,7 +17,7 @@ from gapmin.selection import _columns
 from gapmin.selection._candidates import Kit, Learner
 from gapmin.selection._columns import is_match, likeness
 from gapmin.selection._data import Data
-from gapmin.selection._kinship import credit, least_kinship
+from gapmin.selection._kinship import credit, together
 from gapmin.selection._plan import look
 from gapmin.selection._search import Search
 
@@ -159,7 +159,7 @@ def shifted(seed, scaled_by_target):
 @pytest.mark.parametrize("scaled_by_target", [False, True])
 def test_means_that_are_shifted_do_not_count_where_the_target_has_no_order_of_its_own(scaled_by_target):
     found = [likeness(shifted(seed, scaled_by_target), TARGET, SOURCE, seed) for seed in range(40)]
-    assert np.mean(np.array(found) < -0.2) <= 0.05
+    assert np.mean(np.array(found) < -0.1) <= 0.05
 
 
 def test_nothing_more_is_asked_of_an_honest_source_with_shifted_means():
@@ -184,7 +184,7 @@ def test_honest_sources_are_seldom_said_to_have_other_columns(levels):
 
     found = np.array([likeness(make(seed), TARGET, SOURCE, seed) for seed in range(100)])
     assert np.mean(found <= -0.9) <= 0.03
-    assert np.mean(np.minimum(found, 0) ** 2) <= 0.1
+    assert np.mean(np.clip((-found - 0.1) / 0.4, 0, 1)) <= 0.15  # of what the worst is charged
 
 
 def test_columns_are_not_compared_where_that_is_not_wanted():
@@ -297,7 +297,7 @@ def test_of_several_sources_the_worst_answer_counts(monkeypatch, found, likeness
     monkeypatch.setattr(search, "_compare_columns", lambda number: found[number - 1])
     look(search, Kit(True, [1, 2]), [Learner("own", Ridge())], ["pooling"])
     heard = search.testimony(1.0).heard[1, 2]
-    kin = least_kinship(search.source_rows.kinship.values())
+    kin = together(list(search.source_rows.kinship.values()), one_by_one=True)
     assert heard.column_likeness == likeness
     assert heard.support == pytest.approx(heard.gain + credit(kin, likeness, 20) - 1)
     assert search.other_columns == tuple(number for number in (1, 2) if found[number - 1] <= -0.9)

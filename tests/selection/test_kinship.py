@@ -18,8 +18,8 @@ from gapmin.selection._kinship import (
     agreement,
     credit,
     kinship,
-    least_kinship,
     standard_errors_needed,
+    together,
 )
 from gapmin.selection._plan import look
 from gapmin.selection._search import Search
@@ -85,7 +85,7 @@ def test_labels_that_mean_nothing_leave_the_bar_high(label):
     sources = domain > 0
     y[sources] = np.random.default_rng(1).permutation(y[sources]) if label == "random" else label
     model = TransferRegressorCV(Ridge(), n_repeats=1, random_state=0).fit(X, y, sample_domain=domain)
-    assert model.transfer_verdict_.kinship < 0.35
+    assert model.transfer_verdict_.gain_needed > 0
     assert not model.transfer_verdict_.transfers
 
 
@@ -138,10 +138,26 @@ def test_a_source_with_its_labels_turned_is_told_from_the_others():
     assert found[2].sense == 1  # of its own rows it knows as much as the others
 
 
-def test_of_several_sources_the_least_of_what_is_known():
-    assert least_kinship([Kinship(0.5, 0.4), Kinship(-0.1, 1.0)]) == (-0.1, 0.4)
-    assert least_kinship([Kinship(0.5, 0.4), UNKNOWN]) == (0.5, 0.4)
-    assert least_kinship([UNKNOWN, UNKNOWN]) == UNKNOWN
+def test_of_several_sources_the_least_where_each_was_asked_by_itself():
+    found = [Kinship(0.5, 0.4), Kinship(-0.1, 1.0)]
+    assert together(found, one_by_one=True) == (-0.1, 0.4)
+    assert together(found, one_by_one=False) == pytest.approx((0.2, 0.7))
+    assert together([Kinship(0.5, 0.4), UNKNOWN], one_by_one=True) == UNKNOWN  # it makes no sense, and that is known
+    assert together([], one_by_one=True) == UNKNOWN
+
+
+@pytest.mark.parametrize("n_sources", [3, 9])
+def test_up_to_eight_sources_the_least_counts_and_of_more_the_mean(n_sources):
+    rng = np.random.default_rng(0)
+    domain = np.repeat([-1, *range(1, n_sources + 1)], [20, *[60] * n_sources])
+    X = rng.normal(size=(domain.size, 4))
+    score = X @ [2.0, 1.0, 0.5, 0.0] + 0.3 * rng.normal(size=domain.size)
+    y = np.where(np.where(domain == 2, -score, score) > 0, "b", "a")
+    search = searched(y, X, domain, np.array(["a", "b"]))
+    closeness = [kin.closeness for kin in search.source_rows.kinship.values()]
+    combined = np.min(closeness) if n_sources == 3 else np.mean(closeness)
+    assert search.testimony(1.0).heard[tuple(range(1, n_sources + 1))].kinship == pytest.approx(combined)
+    assert np.min(closeness) < np.mean(closeness) - 0.05
 
 
 def test_a_source_turned_round_is_not_kept_for_the_sake_of_three_that_are_not():
@@ -171,7 +187,10 @@ def test_few_rows_of_a_source_say_nothing():
     X, score, domain = draw()
     kept = np.r_[:120, 120:125, 220:320]  # five rows of the second source
     search = searched(np.where(score > 0, "b", "a")[kept], X[kept], domain[kept], np.array(["a", "b"]))
-    assert search.source_rows.kinship[2] == UNKNOWN
+    assert set(search.source_rows.kinship) == {1, 3}
+    heard = search.testimony(1.0).heard
+    assert heard[(2,)].kinship == 0
+    assert heard[(1, 2, 3)].kinship == min(kin.closeness for kin in search.source_rows.kinship.values())
 
 
 def test_no_predictions_of_rows_that_trained():

@@ -13,6 +13,7 @@ from gapmin.selection._blend import Blend
 from gapmin.selection._candidates import METHODS, TARGET_ONLY, Candidate
 from gapmin.selection._columns import is_match
 from gapmin.selection._held_out import Trial
+from gapmin.selection._kinship import BY_CHANCE
 from gapmin.selection._search import Search
 from gapmin.selection._witnesses import in_standard_errors
 
@@ -20,7 +21,7 @@ _IN_DOUBT, _SURE = 4.0, 10.0
 """The support of sources, in standard errors, up to which doubt is largest, and from which on there is none."""
 
 _LEAST_SHARE, _SMALL_DOUBT = 0.4, 0.05
-"""The share of the model with sources, where they have next to none; doubt that costs fits and changes nothing."""
+"""The share of the model with sources where doubt is largest; doubt that costs fits and changes nothing."""
 
 
 @dataclass(frozen=True)
@@ -54,8 +55,8 @@ class TransferVerdict:
     kinship : float
         How well models of the sources alone predict the target, as a share of how well they predict the sources: about
         1 for one and the same domain, 0 for strangers and for sources of too few rows to say (20 with five folds),
-        below 0 for labels turned round. Of several sources the least of those that `gain` is of. NaN where nobody was
-        asked.
+        below 0 for labels turned round. Of several sources the least of those that `gain` is of, or their mean where
+        these were too many to ask each by itself. NaN where nobody was asked.
     gain, gain_needed : float
         What decides: by how many standard errors over the folds the same learners do better with the sources than
         without, and by how many they must, which is the less the closer the sources are, and the more, the less their
@@ -67,7 +68,7 @@ class TransferVerdict:
     column_likeness : float
         How far the columns of these sources look like the target's, by their means and correlations: 1 where they
         surely do, 0 where there is no telling, and from there down to -1, where they do not and would if they were the
-        same. Below 0 more is asked of the sources.
+        same. Below -0.1 more is asked of the sources, most from -0.5 on.
     columns_match : bool or None
         The same in a word: True for 1, False for -0.9 and less, which may mean that they are in another order, and
         None between them.
@@ -155,7 +156,7 @@ class TransferVerdict:
         asked = f"at least {self.gain_needed:+.1f} was asked at a kinship of {self.kinship:.2f} of 1"
         if self.columns_match:
             asked += " and with columns that match"
-        elif self.column_likeness < 0:
+        elif self.column_likeness < -BY_CHANCE:
             asked += f" and a likeness of columns of {self.column_likeness:.2f}"
         doubt = f"; in doubt, a model without them has {100 * self.doubt:.0f}% of the say" if self.doubt > 0 else ""
         return f"the same learners {gain} ({asked}){doubt}"
@@ -205,9 +206,9 @@ def choose_blend(search: Search, trials: Sequence[Trial[Any]], n_standard_errors
     """Choose between two blends: of those with sources that are trusted, if any, and else of those without.
 
     In doubt it is a mean of both: a source that is wrongly trusted then does hardly any harm, and one that is rightly
-    trusted most of its good. The one with sources has two fifths where gain, closeness and columns together are less
-    than four standard errors above what is wanted, then the more the further they are, and all of it at ten or little
-    less.
+    trusted more than half of its good. The one with sources has two fifths where gain, closeness and columns together
+    are less than four standard errors above what is wanted, then the more the further they are, and all of it at ten or
+    little less.
     """
     alone = search.blend([each for each in trials if each.is_target_only])
     others = [each for each in trials if not each.is_target_only]

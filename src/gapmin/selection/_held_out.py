@@ -1,4 +1,4 @@
-"""What is known of a candidate: its predictions of rows that it was not trained on, and what they cost."""
+"""What is known of a candidate, and of models of the sources alone: predictions of rows they were not trained on."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ class Trial(Generic[_Kind]):
         return f"<Trial {self.candidate}: {self.mean_loss:.4g} in {self.n_repeats} repeats>"
 
 
-class Stranger(NamedTuple):
+class Outsider(NamedTuple):
     """What models of one learner that were trained on sources alone say of rows that they do not know.
 
     Attributes

@@ -6,7 +6,7 @@ them alone can be asked about every target row, and all models about source rows
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -16,15 +16,18 @@ from gapmin.boosting._rows import Array
 from gapmin.selection._data import Data
 
 FEWEST_ROWS = 10
-"""Held-out rows of a source below which nothing is known of its kinship: it counts as a stranger."""
+"""Held-out rows of a source below which nothing is known of its kinship: by itself it counts as a stranger."""
+
+BY_CHANCE = 0.1
+"""Likeness of columns below 0 that may be chance, and costs nothing."""
 
 # Standard errors, by which closeness and columns move what is asked of a source: see `credit` and what follows it.
 _SLOPE = 10.0
 _SAME_COLUMNS, _OTHER_COLUMNS = 3.0, 10.0
 _MOST_CREDIT, _MOST_FEWER = 9.0, 4.0
 _FEW_TARGET_ROWS, _LEAST_FACTOR = 10, 0.5
-# Likeness below 0 that may be chance, and from which on columns are others.
-_BY_CHANCE, _UNLIKE = 0.1, 0.5
+# Likeness below 0 from which on columns are others.
+_UNLIKE = 0.5
 # Closeness below 0 from which on labels contradict, agreement from which on they make sense.
 _CONTRADICTS, _PREDICTABLE = 0.2, 0.3
 _MOST_ROWS = 100
@@ -113,13 +116,16 @@ def kinship(here: ArrayLike, own: ArrayLike) -> Kinship:
     return Kinship(round(float(np.clip(target / itself, -1, 1)) * sense, 12), sense)
 
 
-def least_kinship(of_sources: Iterable[Kinship]) -> Kinship:
-    """Return what is known of several sources together: the least of both, of those of which anything is known.
+def together(of_sources: Sequence[Kinship], *, one_by_one: bool) -> Kinship:
+    """Return what is known of several sources together, of those that have enough rows; a stranger where none has.
 
-    One that contradicts the target among many that do not is not made good by these.
+    The least where each was asked by itself: one that contradicts the target is not made good by others that do not.
+    Where models of all were asked about each, these say little of it, and the mean counts.
     """
-    known = [each for each in of_sources if each != UNKNOWN] or [UNKNOWN]
-    return Kinship(*map(min, zip(*known, strict=True)))
+    if not of_sources:
+        return UNKNOWN
+    combine = min if one_by_one else np.mean
+    return Kinship(*(float(combine(each)) for each in zip(*of_sources, strict=True)))
 
 
 def credit(kin: Kinship, column_likeness: float, n_target: int) -> float:
@@ -133,7 +139,7 @@ def credit(kin: Kinship, column_likeness: float, n_target: int) -> float:
     in the gain alone.
     """
     if column_likeness < 0:
-        unlike = float(np.clip((-column_likeness - _BY_CHANCE) / (_UNLIKE - _BY_CHANCE), 0, 1))
+        unlike = float(np.clip((-column_likeness - BY_CHANCE) / (_UNLIKE - BY_CHANCE), 0, 1))
         columns = -_OTHER_COLUMNS * unlike * _for_so_few(n_target)
     else:
         columns = _SAME_COLUMNS * column_likeness * kin.sense * float(np.clip(1 + kin.closeness / _CONTRADICTS, 0, 1))

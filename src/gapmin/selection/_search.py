@@ -17,17 +17,16 @@ from gapmin.selection._blend import Blend, greedy_weights
 from gapmin.selection._candidates import GAPBOOST, POOLING, Candidate
 from gapmin.selection._columns import is_match, likeness
 from gapmin.selection._data import Data
-from gapmin.selection._held_out import Fold, Stranger, Trial, held_out
+from gapmin.selection._held_out import Fold, Outsider, Trial, held_out
 from gapmin.selection._kinship import (
     FEWEST_ROWS,
-    UNKNOWN,
     Kinship,
     SourceRows,
     agreement,
     credit,
     kinship,
-    least_kinship,
     standard_errors_needed,
+    together,
 )
 from gapmin.selection._witnesses import Heard, Testimony, Witnesses
 
@@ -114,7 +113,7 @@ class Search:
             self._repeat(trials, 0)
         return trials
 
-    def on_sources_alone(self, candidates: Sequence[Candidate], sources: Sequence[int]) -> list[Stranger]:
+    def on_sources_alone(self, candidates: Sequence[Candidate], sources: Sequence[int]) -> list[Outsider]:
         """Return what candidates for the target alone say that had these sources in its place, in the first repeat.
 
         They are nothing to choose from: they say what the sources know of the target by themselves. As they know none
@@ -129,7 +128,7 @@ class Search:
         tasks = [(each, data, fold, self._seed(0, place)) for each in candidates for place, fold in enumerate(folds)]
         cut = target.size
         return [
-            Stranger(np.mean([part[:cut] for part in parts], axis=0), np.concatenate([part[cut:] for part in parts]))
+            Outsider(np.mean([part[:cut] for part in parts], axis=0), np.concatenate([part[cut:] for part in parts]))
             for parts in _in_groups(self._each(tasks), len(folds))
         ]
 
@@ -144,11 +143,8 @@ class Search:
         held = np.concatenate([fold.held for fold in self.folds(0)])
         if not self.witnesses or not held.size:
             return
-        found = {}
-        for number in self.data.sources:
-            called = min((each for each in witnesses if number in each.sources), key=lambda each: len(each.sources))
-            found[number] = self._kinship(called, held, number)
-        self.source_rows = SourceRows(self.data, held, found)
+        found = {number: self._kinship(number, held) for number in self.data.sources}
+        self.source_rows = SourceRows(self.data, held, {k: kin for k, kin in found.items() if kin is not None})
         self._learners_on_sources = {
             id(each.candidate.learner): each.on_sources
             for each in self.trials
@@ -161,13 +157,14 @@ class Search:
             return 0.0
         return likeness(data.X, data.target, np.flatnonzero(data.domain == number), self.seed)
 
-    def _kinship(self, witnesses: Witnesses, held: NDArray[np.intp], number: int) -> Kinship:
-        """Return the kinship of a source, of these held-out rows some of which are its own."""
-        y, domain, classes, called = self.data.y, self.data.domain, self.data.classes, witnesses.sources_alone
-        asked = held[np.isin(domain[held], witnesses.sources)]
+    def _kinship(self, number: int, held: NDArray[np.intp]) -> Kinship | None:
+        """Return the kinship of a source, None where too few of the held-out rows are its own."""
+        y, domain, classes = self.data.y, self.data.domain, self.data.classes
+        witnesses = min((each for each in self.witnesses if number in each.sources), key=lambda each: len(each.sources))
+        called, asked = witnesses.sources_alone, held[np.isin(domain[held], witnesses.sources)]
         mine = domain[asked] == number
         if mine.sum() < FEWEST_ROWS:
-            return UNKNOWN
+            return None
         return kinship(
             here=[agreement(each.on_target, y[self.data.target], classes) for each in called],
             own=[agreement(each.on_sources[mine], y[asked[mine]], classes) for each in called],
@@ -176,9 +173,11 @@ class Search:
     def testimony(self, n_standard_errors: float) -> Testimony:
         """Return what was heard of each set of sources."""
         found = {}
+        known = {} if self.source_rows is None else self.source_rows.kinship
+        asked = {each.sources for each in self.witnesses}
         for each in self.witnesses:
-            known = {} if self.source_rows is None else self.source_rows.kinship
-            kin = least_kinship(known.get(number, UNKNOWN) for number in each.sources)
+            one_by_one = all((number,) in asked for number in each.sources)
+            kin = together([known[number] for number in each.sources if number in known], one_by_one=one_by_one)
             worst = min(self._likeness[number] for number in each.sources)
             worth = credit(kin, worst, self.data.target.size)
             needed = standard_errors_needed(n_standard_errors, worth, self.data.target.size)

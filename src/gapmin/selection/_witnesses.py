@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from gapmin.selection._candidates import Candidate
-from gapmin.selection._held_out import Stranger, Trial
+from gapmin.selection._held_out import Outsider, Trial
 
 Pair: TypeAlias = tuple[Trial[Candidate], Trial[Candidate]]
 """Of one learner, on the target alone and with sources."""
@@ -25,7 +25,7 @@ HALF = 0.5
 
 
 class Witnesses(NamedTuple):
-    """For each kind of learner, its trial on the target alone, that with some sources, and that on these alone.
+    """For each kind of learner, its trial on the target alone, that with some sources, and what it says of these alone.
 
     Attributes
     ----------
@@ -33,13 +33,13 @@ class Witnesses(NamedTuple):
         The numbers of the sources.
     pairs : tuple of pairs of Trial
         On the target alone, and with the sources.
-    sources_alone : tuple of Stranger
+    sources_alone : tuple of Outsider
         On the sources alone; none where these have too few rows.
     """
 
     sources: tuple[int, ...]
     pairs: tuple[Pair, ...]
-    sources_alone: tuple[Stranger, ...] = ()
+    sources_alone: tuple[Outsider, ...] = ()
 
     @property
     def gain(self) -> float:

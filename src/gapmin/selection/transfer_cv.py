@@ -319,12 +319,13 @@ class TransferClassifierCV(ClassifierMixin, _TransferCV):
         the sources to be used, if source and target are strangers (`transfer_verdict_.kinship` is 0). Ten times the
         kinship fewer, or more where it is below 0, for labels turned round. Up to ten more with ten target rows, and
         five with forty or more, for a source whose columns do not look like the target's, by their means and
-        correlations (`transfer_verdict_.column_likeness`; all of it at -0.5), and three fewer where they surely do and
-        its labels make sense and do not contradict the target's. In all no more than four fewer with ten target rows
-        and two with forty or more: a source that is as good as the target's own rows is used unless it loses by more
-        than three, or one. Several sources are asked together and, up to eight, each by itself, and those that are
-        trusted by themselves together; models may use no others. Methods without pooling leave nobody to ask: the model
-        with sources must then itself win by so many. With `blend=False` it is also how far behind a simpler one may be.
+        correlations (none down to a `transfer_verdict_.column_likeness` of -0.1, all from -0.5 on), and three fewer
+        where they surely do and its labels make sense and do not contradict the target's. In all no more than four
+        fewer with ten target rows and two with forty or more: a source that is as good as the target's own rows is used
+        unless it loses by more than three, or one. Several sources are asked together and, up to eight, each by itself,
+        and those that are trusted by themselves together; models may use no others. Methods without pooling leave
+        nobody to ask: the model with sources must then itself win by so many. With `blend=False` it is also how far
+        behind a simpler one may be.
     blend : bool, default=True
         Average the best eight with sources and the best of each kind of learner, or the best three without. False takes
         one model: with sources the simplest that is within a standard error of the best.
