@@ -83,13 +83,55 @@ def test_with_xgboost_a_round_that_lost_a_worker_starts_again(own_cluster, probl
             n_estimators=2,
             client=own_cluster,
             random_state=0,
-            checkpoint_dir=tmp_path / f"rounds-{kill}",
         )
         booster.fit(X_, y_, sample_domain=domain_)
         scores[kill] = booster.to_local().decision_function(X)
     assert marker.exists()
     # XGBoost's sketch of the columns depends on which worker holds which rows: the same model but for near ties.
     assert np.mean(np.sign(scores[True]) == np.sign(scores[False])) > 0.97
+
+
+def test_a_learner_that_a_checkpoint_cannot_hold_is_refused_before_the_first_round(cluster, problem, tmp_path):
+    X_, y_, domain_ = chunked(*problem())
+    booster = DaskGapBoostClassifier(DaskXGBClassifier(n_estimators=2), checkpoint_dir=tmp_path / "rounds")
+    with pytest.raises(ValueError, match="DaskXGBClassifier cannot be kept in a checkpoint"):
+        booster.fit(X_, y_, sample_domain=domain_)
+    assert not (tmp_path / "rounds").exists()
+
+
+@pytest.mark.parametrize("kind", ["function", "partial", "reduce", "learner"])
+def test_a_crafted_checkpoint_runs_nothing(kind, problem, in_this_process, tmp_path):
+    from gapmin_support import crafted
+
+    X_, y_, domain_ = chunked(*problem())
+    folder, place = tmp_path / "rounds", tmp_path / "place"
+    place.mkdir()
+    DaskGapBoostClassifier(n_estimators=2, checkpoint_dir=folder).fit(X_, y_, sample_domain=domain_)
+    path = crafted.several(crafted.text(str(place)))
+    function = crafted.node("FunctionNode", "sklearn.utils._testing._delete_folder")
+    payload = {
+        "function": crafted.node(
+            "LossNode", "sklearn.utils._testing._delete_folder", __reduce__={"args": path}, content=crafted.pairs()
+        ),
+        "partial": crafted.node(
+            "PartialNode",
+            "functools.partial",
+            content={"func": function, "args": path, "kwds": crafted.pairs(), "namespace": crafted.pairs()},
+        ),
+        "reduce": crafted.node("ConstructorFromReduceNode", "sklearn.utils._testing.TempMemmap", content=path),
+        "learner": None,
+    }[kind]
+
+    def schema(tree):
+        if payload is None:
+            tree["content"]["learners"]["content"].pop()  # one learner too few
+        else:
+            crafted.add_entry(tree, "extra", payload)
+
+    crafted.craft(folder / "round-00001.skops", folder / "round-00001.skops", schema=schema)
+    with pytest.raises(ValueError, match=r"checkpoint_dir"):
+        DaskGapBoostClassifier(n_estimators=3, checkpoint_dir=folder).fit(X_, y_, sample_domain=domain_)
+    assert place.is_dir()
 
 
 @pytest.mark.parametrize("kind", ["classifier", "regressor"])

@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
-import io
-import json
-import zipfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -20,6 +16,7 @@ from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 
 from gapmin.saved import save_model
+from gapmin_support import crafted
 
 
 @pytest.fixture(scope="session")
@@ -60,57 +57,11 @@ def saved_tree(rows: dict[str, Any], tmp_path: Path) -> Path:
     return save_model(model, tmp_path / "tree.skops", schema={"columns": ["a", "b", "c"]}, about={"rows": 80})
 
 
-def _craft(
-    source: Path,
-    place: Path,
-    *,
-    schema: Callable[[Any], Any] | None = None,
-    arrays: dict[str, bytes] | None = None,
-    facts: Callable[[dict[str, Any]], Any] | None = None,
-    raw: dict[str, bytes] | None = None,
-) -> Path:
-    """Write `source` again with something changed and every checksum right."""
-    with zipfile.ZipFile(source) as archive:
-        members = {name: archive.read(name) for name in archive.namelist()}
-    said = json.loads(members.pop("gapmin.json"))
-    if schema:
-        tree = json.loads(members["schema.json"])
-        tree = schema(tree) or tree
-        members["schema.json"] = json.dumps(tree).encode()
-    members |= arrays or {}
-    members |= {name: content for name, content in (raw or {}).items() if name != "gapmin.json"}
-    said["members"] = {name: hashlib.sha256(content).hexdigest() for name, content in members.items()}
-    if facts:
-        said = facts(said) or said
-    members["gapmin.json"] = (raw or {}).get("gapmin.json", json.dumps(said).encode())
-    buffer = io.BytesIO()
-    with zipfile.ZipFile(buffer, "w") as archive:
-        for name, content in members.items():
-            archive.writestr(name, content)
-        archive.comment = b"gapmin sha256 " + b"0" * 64
-    whole = buffer.getvalue()[:-64]
-    place.write_bytes(whole + hashlib.sha256(whole).hexdigest().encode())
-    return place
-
-
 @pytest.fixture(scope="session")
 def craft() -> Callable[..., Path]:
-    return _craft
-
-
-def _objects(node: Any, name: str) -> list[dict[str, Any]]:
-    """Every node of a schema whose class has that name."""
-    found = []
-    if isinstance(node, dict):
-        found += [node] if node.get("__class__") == name else []
-        for each in node.values():
-            found += _objects(each, name)
-    elif isinstance(node, list):
-        for each in node:
-            found += _objects(each, name)
-    return found
+    return crafted.craft
 
 
 @pytest.fixture(scope="session")
 def objects() -> Callable[[Any, str], list[dict[str, Any]]]:
-    return _objects
+    return crafted.objects

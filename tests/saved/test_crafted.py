@@ -15,35 +15,10 @@ from sklearn.ensemble import GradientBoostingClassifier, HistGradientBoostingReg
 from sklearn.preprocessing import OneHotEncoder
 from sklearn.tree import DecisionTreeClassifier
 
-from gapmin.saved import ModelFileError, load_model, save_model
+from gapmin.saved import ModelFileError, _compiled, load_model, save_model
 from gapmin.selection import WeightedPoolingClassifier
 from gapmin.selection._kernel import KernelClassifier
-
-NUMBERS = iter(range(10**6, 10**7))
-
-
-def node(loader, name, **fields):
-    module, _, cls = name.rpartition(".")
-    return {"__class__": cls, "__module__": module, "__loader__": loader, "__id__": next(NUMBERS), **fields}
-
-
-def text(value):
-    return node("JsonNode", "builtins.str", content=json.dumps(value), is_json=True)
-
-
-def several(*nodes, loader="TupleNode", name="builtins.tuple"):
-    return node(loader, name, content=list(nodes))
-
-
-def pairs(**nodes):
-    kinds = [node("TypeNode", "builtins.str") for _ in nodes]
-    return node(
-        "DictNode", "builtins.dict", content=nodes, key_types=several(*kinds, loader="ListNode", name="builtins.list")
-    )
-
-
-def thing(name, **attributes):
-    return node("ObjectNode", name, content=pairs(**attributes))
+from gapmin_support.crafted import NUMBERS, add_entry, node, pairs, seal_members, several, text, thing
 
 
 def payloads(touch):
@@ -596,3 +571,68 @@ def test_an_array_of_pickled_objects_is_refused(saved_tree, craft, tmp_path):
     with pytest.raises(ModelFileError, match="object"):
         load_model(craft(saved_tree, tmp_path / "bad.skops", arrays={name: buffer.getvalue()}))
     assert not there.exists()
+
+
+@pytest.mark.parametrize("header", ["{'descr': '<f8', 'fortran_order': False, 'shape': (3,", "(((", "{'''"])
+def test_a_broken_array_header_is_a_refusal(header, saved_tree, craft, tmp_path):
+    """NumPy reads such a header with the tokenizer of Python, which has an error of its own."""
+    content = header.encode().ljust(117) + b"\n"
+    array = b"\x93NUMPY\x01\x00" + len(content).to_bytes(2, "little") + content + bytes(24)
+    with pytest.raises(ModelFileError, match="array that NumPy cannot read"):
+        load_model(craft(saved_tree, tmp_path / "bad.skops", arrays={"1.npy": array}))
+
+
+def test_a_tree_that_many_estimators_share_is_checked_once(rows, craft, objects, tmp_path, monkeypatch):
+    forest = RandomForestClassifier(n_estimators=40, max_depth=2, random_state=0).fit(rows["X"], rows["binary"])
+    path = save_model(forest, tmp_path / "forest.skops")
+
+    def schema(tree):
+        trees = objects(tree, "DecisionTreeClassifier")
+        trees = [each for each in trees if "tree_" in each["content"]["content"]]
+        for each in trees[1:]:
+            each["content"]["content"]["tree_"] = trees[0]["content"]["content"]["tree_"]
+
+    kept = {"schema.json", "gapmin.json"}
+
+    def only_asked_for(source, place):
+        crafted_once = craft(source, place, schema=schema)
+        with zipfile.ZipFile(crafted_once) as archive:
+            asked = {each["file"] for each in file_nodes(json.loads(archive.read("schema.json")))}
+            members = {name: archive.read(name) for name in archive.namelist() if name in kept | asked}
+        place.write_bytes(seal_members(members))
+        return place
+
+    checked = []
+    real = _compiled.check_tree
+    monkeypatch.setattr(_compiled, "check_tree", lambda *args: (checked.append(1), real(*args))[1])
+    model = load_model(only_asked_for(path, tmp_path / "shared.skops")).model
+    assert len(model.estimators_) == 40
+    assert len(checked) == 1
+
+
+def file_nodes(tree):
+    if isinstance(tree, dict):
+        yield from ([tree] if "file" in tree else [])
+        for each in tree.values():
+            yield from file_nodes(each)
+    elif isinstance(tree, list):
+        for each in tree:
+            yield from file_nodes(each)
+
+
+def test_one_array_may_not_be_read_for_many_objects(saved_tree, craft, tmp_path):
+    """Each object that names a member gets a copy of it: a small file would fill the memory."""
+
+    def schema(tree):
+        first = next(each for each in file_nodes(tree) if each["__class__"] == "ndarray")
+        many = [first | {"__id__": next(NUMBERS)} for _ in range(1000)]
+        add_entry(tree["content"], "extra_", several(*many, loader="ListNode", name="builtins.list"))
+
+    with pytest.raises(ModelFileError, match="not one that skops writes"):
+        load_model(craft(saved_tree, tmp_path / "bad.skops", schema=schema))
+
+
+def test_text_that_would_fill_the_memory_is_not_read(saved_tree, tmp_path, monkeypatch):
+    monkeypatch.setattr("gapmin.saved._archive.LARGEST_TEXT", 1000)
+    with pytest.raises(ModelFileError, match="more than 1000"):
+        load_model(saved_tree)

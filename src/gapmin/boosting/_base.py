@@ -82,6 +82,29 @@ class State:
         """Return what the next round starts from, as a checkpoint keeps it."""
         return {"log_weight": rows.portable(self.log_weight), "learners": learners.remember()}
 
+    @classmethod
+    def restored(cls, kept: dict[str, Any], past: list[dict[str, Any]], n_rows: int, n_recorded: int) -> State:
+        """Return the state that a checkpoint kept; raise ValueError where it cannot be that of such a fit."""
+        log_weight = kept["log_weight"]
+        if log_weight is not None:
+            _check_vector(log_weight, "log_weight", n_rows)
+        rounds = []
+        for each in past:
+            numbers = [each["alpha"], each["error"], *(each["record"] or [])]
+            finite = all(type(number) is float and np.isfinite(number) for number in numbers)
+            if not finite or len(numbers) != 2 + n_recorded:
+                raise ValueError(f"a round has {numbers} for numbers")
+            _check_vector(each["mass"], "mass", past[0]["mass"].size)
+            rounds.append(Round(each["learners"][0], each["alpha"], each["error"], None, record=each["record"]))
+        return cls(log_weight, rounds, [each["mass"] for each in past], kept["ended"])
+
+
+def _check_vector(vector: Any, name: str, size: int) -> None:
+    if not isinstance(vector, np.ndarray) or vector.shape != (size,) or vector.dtype != np.float64:
+        raise ValueError(f"{name} is not {size} numbers")
+    if np.isnan(vector).any() or (vector == np.inf).any():
+        raise ValueError(f"{name} has a value that is no weight")
+
 
 class BaseBoosting(TrainsOnRows):
     """What all boosters share: parameters, the loop and its record."""
@@ -127,13 +150,16 @@ class BaseBoosting(TrainsOnRows):
     def _fit(self, rows: Rows, used: NDArray[np.bool_]) -> None:
         self._check_settings(rows)
         learners = self._learners(rows)
-        checkpoint = Checkpoint(self.checkpoint_dir, self, rows)
+        checkpoint = None
+        if self.checkpoint_dir is not None:
+            checkpoint = Checkpoint(self.checkpoint_dir, self, rows, learners.examples(rows))
         state = self._resume(checkpoint, rows, learners) or State(rows.keep(self._initial(rows)))
         for _ in progress(range(len(state.rounds), self.n_estimators), self.verbose, type(self).__name__):
             if state.ended:
                 break
             self._advance(state, rows, learners)
-            checkpoint.write(len(state.rounds), state.ended, state.newest(learners), state.kept(rows, learners))
+            if checkpoint is not None:
+                checkpoint.write(len(state.rounds), state.ended, state.newest(learners), state.kept(rows, learners))
 
         rounds, log_weight = state.rounds, state.log_weight
         self.estimators_ = [outcome.learner for outcome in rounds]
@@ -156,19 +182,23 @@ class BaseBoosting(TrainsOnRows):
         else:
             state.log_weight = rows.keep(self._next(state.log_weight + log_factor, rows))
 
-    def _resume(self, checkpoint: Checkpoint, rows: Rows, learners: Learners) -> State | None:
+    def _resume(self, checkpoint: Checkpoint | None, rows: Rows, learners: Learners) -> State | None:
         """Return where an earlier fit stopped; None to begin with the first round."""
-        found = checkpoint.read(self.n_estimators)
-        if found is None:
+        found = None if checkpoint is None else checkpoint.read(self.n_estimators)
+        if checkpoint is None or found is None:
             return None
         kept, past = found
-        learners.recall(kept["learners"], [each["learners"] for each in past])
-        if kept["log_weight"] is None:
-            return None  # weights that live elsewhere are found anew, by rounds whose learners are known
-        rounds = [
-            Round(each["learners"][0], each["alpha"], each["error"], None, record=each["record"]) for each in past
-        ]
-        return State(kept["log_weight"], rounds, [each["mass"] for each in past], kept["ended"])
+        with checkpoint.reading():
+            state = State.restored(kept, past, len(rows), self._n_recorded(rows))
+            for each in past:
+                learners.check(each["learners"], rows)
+            learners.recall(kept["learners"], [each["learners"] for each in past], rows)
+        # Weights that live elsewhere are found anew, by rounds whose learners are known.
+        return None if kept["log_weight"] is None else state
+
+    def _n_recorded(self, rows: Rows) -> int:
+        """How many numbers the algorithm records of a round."""
+        return 0
 
     def _finish(self, rows: Rows, rounds: list[Round]) -> None:
         """Record what only this algorithm has to tell."""

@@ -2,14 +2,16 @@
 
 A folder holds a file for each round, with its learners, and `state.skops`, which says how many of them count and what
 the next round starts from. It is written last, so that a fit killed at any moment leaves the state before a round or
-after it. The files hold no code: skops restores the types that saved models may have, and those of the packages that
-the user's own learner comes from.
+after it. The files hold no code. They obey the list of types of saved models; of a learner that is not on it they may
+hold the classes that this process finds in the user's own learner and in a fitted copy of it, as plain objects.
 """
 
 from __future__ import annotations
 
 import hashlib
 import os
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -18,7 +20,7 @@ import numpy as np
 
 from gapmin._version import __version__
 
-FORMAT = 1
+FORMAT = 2
 _STATE = "state.skops"
 _NOT_SETTINGS = ("checkpoint_dir", "client", "n_estimators", "n_jobs", "verbose")
 _REMEDY = "name another checkpoint_dir, or remove this one to start anew"
@@ -32,25 +34,29 @@ class Fingerprinted(Protocol):
 
 
 class Checkpoint:
-    """The folder of one fit; with None for a folder, nothing is kept.
+    """The folder of one fit.
 
     Parameters
     ----------
-    folder : path or None
+    folder : path
     booster : estimator
         Whose settings belong to the fit, all but the number of rounds and what does not change the result.
     rows : Rows
         The data.
+    examples : sequence of estimator
+        The user's learner, and what it is once fitted: what the files may hold of learners.
     """
 
-    def __init__(self, folder: str | os.PathLike[str] | None, booster: Any, rows: Fingerprinted) -> None:
-        self.folder = None if folder is None else Path(folder)
+    def __init__(
+        self, folder: str | os.PathLike[str], booster: Any, rows: Fingerprinted, examples: Sequence[Any]
+    ) -> None:
+        from gapmin.saved.objects import import_skops
+
+        import_skops()
+        self.folder = Path(folder)
         self._n_written, self._ended = 0, False
-        if self.folder is None:
-            return
-        _skops()
         self._fingerprint = {**_settings(booster), **rows.fingerprint()}
-        self._packages = {type(each).__module__.partition(".")[0] for each in _estimators(booster._template())}
+        self._types = self._check_learner(examples)
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
             for left in self.folder.glob(".*.part"):  # of a process that was killed
@@ -60,66 +66,99 @@ class Checkpoint:
 
     def read(self, n_estimators: int) -> tuple[dict[str, Any], list[dict[str, Any]]] | None:
         """Return the state and the rounds of a checkpoint of this very fit; None where there is none."""
-        if self.folder is None or not (self.folder / _STATE).exists():
+        if not os.path.lexists(self.folder / _STATE):
             return None
-        state = self._load(_STATE)
-        if not isinstance(state, dict) or state.get("format") != FORMAT:
-            raise ValueError(f"{self.folder / _STATE} is no checkpoint of this gapmin: {_REMEDY}")
-        theirs, ours = state["fingerprint"], self._fingerprint
-        for name in {**ours, **theirs}:
-            if ours.get(name) != theirs.get(name):
-                raise ValueError(
-                    f"{self.folder} is the checkpoint of another fit: its {name} is {theirs.get(name, 'not there')}, "
-                    f"here it is {ours.get(name, 'not there')}: {_REMEDY}"
-                )
-        if state["n_rounds"] > n_estimators:
+        state, facts = self._load(_STATE)
+        n_rounds = facts["n_rounds"]
+        if n_rounds > n_estimators:
             raise ValueError(
-                f"{self.folder} has {state['n_rounds']} rounds, more than n_estimators={n_estimators}: ask for as "
-                f"many, or {_REMEDY}"
+                f"{self.folder} has {n_rounds} rounds, more than n_estimators={n_estimators}: ask for as many, or "
+                f"{_REMEDY}"
             )
-        self._n_written, self._ended = state["n_rounds"], state["ended"]
-        return state, [self._load(_round_file(number)) for number in range(1, self._n_written + 1)]
+        rounds = []
+        for number in range(1, n_rounds + 1):
+            content, own = self._load(_round_file(number))
+            if own["n_rounds"] != number:
+                raise ValueError(f"{self.folder / _round_file(number)} is of round {own['n_rounds']}: {_REMEDY}")
+            rounds.append(content)
+        self._n_written, self._ended = n_rounds, facts["ended"]
+        return {**state, "ended": self._ended}, rounds
 
     def write(self, n_rounds: int, ended: bool, newest: dict[str, Any], state: dict[str, Any]) -> None:
         """Keep the newest round, and what the next one starts from; what is there already is not written again."""
-        if self.folder is None or (n_rounds, ended) == (self._n_written, self._ended) or n_rounds < self._n_written:
+        if (n_rounds, ended) == (self._n_written, self._ended) or n_rounds < self._n_written:
             return
         if n_rounds > self._n_written:
-            self._dump(newest, _round_file(n_rounds))
-        facts = {"format": FORMAT, "fingerprint": self._fingerprint, "n_rounds": n_rounds, "ended": ended}
-        self._dump({**state, **facts}, _STATE)
+            self._dump(newest, _round_file(n_rounds), n_rounds, ended)
+        self._dump(state, _STATE, n_rounds, ended)
         self._n_written, self._ended = n_rounds, ended
 
-    def _dump(self, content: dict[str, Any], name: str) -> None:
-        from gapmin.saved._archive import write_file
-
-        assert self.folder is not None
+    @contextmanager
+    def reading(self) -> Iterator[None]:
+        """Turn whatever the content of a file leads to into one error that names the folder."""
         try:
-            data = _skops().dumps(content)
-            self._check_types(data, name)
-        except Exception as error:  # whatever the learner's own code raises
+            yield
+        except Exception as error:  # a file that was made up can fail in any way: it must fail as one
+            raise ValueError(f"{self.folder} is no checkpoint of this fit ({_one_line(error)}): {_REMEDY}") from error
+
+    def _check_learner(self, examples: Sequence[Any]) -> dict[str, Any]:
+        """Return the types that the files may hold beside those on the list; refuse a learner that they cannot hold."""
+        from gapmin.saved.objects import Refusal, build_object, learner_types, open_archive, pack_object
+
+        try:
+            types = learner_types(examples)
+            content = pack_object({"examples": list(examples)}, self._facts(0, False))
+            archive, facts = open_archive(content, FORMAT, _ENTRIES)
+            build_object(archive, facts, learner=types, kind="dictionary")
+        except Refusal as refusal:
             raise ValueError(
-                f"the learners cannot be kept in a checkpoint ({error}): use another learner, or checkpoint_dir=None"
-            ) from error
+                f"{type(examples[0]).__name__} cannot be kept in a checkpoint ({refusal.fault}): use another learner, "
+                "or checkpoint_dir=None"
+            ) from refusal
+        return types
+
+    def _facts(self, n_rounds: int, ended: bool) -> dict[str, Any]:
+        return {"format": FORMAT, "fingerprint": self._fingerprint, "n_rounds": n_rounds, "ended": ended}
+
+    def _dump(self, content: dict[str, Any], name: str, n_rounds: int, ended: bool) -> None:
+        from gapmin.saved.objects import Refusal, check_object, open_archive, pack_object, write_file
+
+        try:
+            data = pack_object(content, self._facts(n_rounds, ended))
+            archive, facts = open_archive(data, FORMAT, _ENTRIES)
+            check_object(archive, facts, learner=self._types, kind="dictionary")
+        except Refusal as refusal:
+            raise ValueError(
+                f"the learners cannot be kept in a checkpoint ({refusal.fault}): use another learner, or "
+                "checkpoint_dir=None"
+            ) from refusal
         write_file(data, self.folder / name)
 
-    def _load(self, name: str) -> Any:
-        assert self.folder is not None
+    def _load(self, name: str) -> tuple[dict[str, Any], dict[str, Any]]:
+        """Return the content of a file, and what stands beside it, which is compared before anything is built."""
+        from gapmin.saved.objects import ModelFileError, Refusal, build_object, open_archive, read_file
+
+        path = self.folder / name
         try:
-            data = (self.folder / name).read_bytes()
-            return _skops().loads(data, trusted=self._check_types(data, name))
-        except Exception as error:  # a damaged file can fail in any way: it must fail as one
-            raise ValueError(f"{self.folder / name} cannot be read ({error}): {_REMEDY}") from error
+            archive, facts = open_archive(read_file(path, "checkpoint"), FORMAT, _ENTRIES)
+            self._check_fingerprint(facts["fingerprint"])
+            return build_object(archive, facts, learner=self._types, kind="dictionary"), facts
+        except ModelFileError as error:
+            raise ValueError(f"{error}, or {_REMEDY}") from error
+        except Refusal as refusal:
+            raise ValueError(f"{path} cannot be read ({refusal.fault}): {_REMEDY}") from refusal
 
-    def _check_types(self, data: bytes, name: str) -> list[str]:
-        """Return the types that the file may hold; raise where it holds another."""
-        from gapmin.saved import TRUSTED
+    def _check_fingerprint(self, theirs: dict[str, Any]) -> None:
+        ours = self._fingerprint
+        for name in {**ours, **theirs}:
+            if ours.get(name) != theirs.get(name):
+                raise ValueError(
+                    f"{self.folder} is the checkpoint of another fit: its {_one_line(name)} is "
+                    f"{_one_line(theirs.get(name, 'not there'))}, here it is {ours.get(name, 'not there')}: {_REMEDY}"
+                )
 
-        unknown = set(_skops().get_untrusted_types(data=data)) - set(TRUSTED)
-        strange = sorted(each for each in unknown if each.partition(".")[0] not in self._packages)
-        if strange:
-            raise ValueError(f"{name} holds {strange[0]}, which is not of {', '.join(sorted(self._packages))}")
-        return [*TRUSTED, *unknown]
+
+_ENTRIES = {"fingerprint": dict, "n_rounds": int, "ended": bool}
 
 
 def hashed(*values: Any) -> str:
@@ -159,18 +198,11 @@ def _in_words(value: Any) -> str:
     return f"{type(value).__name__} {hashed(value)}"
 
 
-def _estimators(template: Any) -> list[Any]:
-    """Return an estimator and those inside it."""
-    inside = template.get_params(deep=True).values()
-    return [template, *(each for each in inside if hasattr(each, "get_params") and not isinstance(each, type))]
+def _one_line(thing: object) -> str:
+    from gapmin.saved.objects import say
+
+    return say(thing)
 
 
 def _round_file(number: int) -> str:
     return f"round-{number:05d}.skops"
-
-
-def _skops() -> Any:
-    """Return skops' reader and writer, or say what to install."""
-    from gapmin.saved._facts import import_skops  # saved models know the boosters, by name: not at import time
-
-    return import_skops().io

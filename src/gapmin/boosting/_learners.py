@@ -15,7 +15,7 @@ from sklearn.utils import _safe_indexing
 from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import has_fit_parameter
 
-from gapmin.boosting._rows import Array, Part
+from gapmin.boosting._rows import Array, Part, Rows
 from gapmin.linear._logistic import LogisticFits, WeightedLogisticRegression
 
 _MOST_DRAWS = 100
@@ -79,6 +79,12 @@ def bootstrap(
     return drawn
 
 
+def _few_of_each(codes: NDArray[Any], at_most: int = 30) -> NDArray[np.intp]:
+    """Return the positions of a few rows of each class, spread over all of them, in order."""
+    places = (np.flatnonzero(codes == each) for each in np.unique(codes))
+    return np.sort(np.concatenate([own[:: -(-own.size // at_most)] for own in places]))
+
+
 class Learners:
     """Train copies of one estimator on parts of the rows, and predict parts of the rows with them.
 
@@ -108,7 +114,6 @@ class Learners:
         self.random_state = random_state
         self._threads = Parallel(n_jobs=n_jobs, require="sharedmem") if effective_n_jobs(n_jobs) > 1 else None
         self._warm: dict[str, LogisticFits] = {}
-        self._recalled: dict[str, Any] = {}
 
     def train(self, parts: list[Part], log_weight: Array) -> list[Any]:
         """Train a learner on each part, with the weights that `log_weight` gives to its rows."""
@@ -141,16 +146,18 @@ class Learners:
 
     def _train_warm(self, part: Part, weight: Array, random_state: np.random.RandomState) -> Any:
         """Our own learner goes on from its last fit to the same rows; a bootstrap is a weight of counts to it."""
+        fits = self._fits_to(part)
+        if self.resample:
+            weight = np.bincount(bootstrap(weight, part.y, random_state), minlength=part.size).astype(float)
+        return fits.fit_into(clone(self.template), weight)
+
+    def _fits_to(self, part: Part) -> LogisticFits:
+        """Return the fits to a part, which go on from one another."""
         assert self.classes is not None
         if part.name not in self._warm:
             present, codes = np.unique(part.y, return_inverse=True)
             self._warm[part.name] = LogisticFits(self.template, part.X, codes, self.classes[present])
-            if part.name in self._recalled:
-                self._warm[part.name].recall(self._recalled.pop(part.name))
-        fits = self._warm[part.name]
-        if self.resample:
-            weight = np.bincount(bootstrap(weight, part.y, random_state), minlength=part.size).astype(float)
-        return fits.fit_into(clone(self.template), weight)
+        return self._warm[part.name]
 
     def of_round(self, learner: Any) -> list[Any]:
         """Return the learners that a checkpoint keeps of the last round, the one that votes first."""
@@ -160,10 +167,43 @@ class Learners:
         """Return what the next round needs to know of the past ones, as a checkpoint keeps it."""
         return {"random": self.random_state, "warm": {name: fits.remember() for name, fits in self._warm.items()}}
 
-    def recall(self, state: dict[str, Any], rounds: list[list[Any]]) -> None:
+    def recall(self, state: dict[str, Any], rounds: list[list[Any]], rows: Rows) -> None:
         """Go on from what was remembered, given the learners of the past rounds."""
         self.random_state.set_state(state["random"].get_state())
-        self._recalled = state["warm"]
+        parts = {part.name: part for part in [rows.both, rows.target, *rows.sources, *rows.each_source_with_target]}
+        for name, fits in state["warm"].items():
+            self._fits_to(parts[name]).recall(fits)
+
+    def examples(self, rows: Rows) -> list[Any]:
+        """Return the template and what it is once fitted, to a few rows: what a checkpoint may hold of learners."""
+        if isinstance(self.template, WeightedLogisticRegression):
+            return [self.template]
+        few = _few_of_each(rows.y if self.classes is not None else np.zeros(len(rows)))
+        try:
+            fitted = self._train_example(rows, few)
+        except Exception:  # too few for this learner, it may be: then all of them, as in a round
+            fitted = self._train_example(rows, np.arange(len(rows)))
+        return [self.template, fitted]
+
+    def _train_example(self, rows: Rows, index: NDArray[np.intp]) -> Any:
+        learner = clone(self.template)
+        seed_unseeded(learner, np.random.RandomState(0))
+        y = rows.y[index]
+        return learner.fit(_safe_indexing(rows.X, index), y if self.classes is None else self.classes[y])
+
+    def check(self, learners: list[Any], rows: Rows) -> None:
+        """Raise ValueError where learners from a checkpoint are not such as this trains, or do not predict."""
+        X = self._few_rows(rows)
+        for learner in learners:
+            if type(learner) not in (type(self.template), DummyClassifier):
+                raise ValueError(f"a learner is {type(learner).__name__}, not {type(self.template).__name__}")
+            predicted = np.asarray(learner.predict(X))
+            known = predicted.dtype.kind in "fiu" if self.classes is None else np.isin(predicted, self.classes).all()
+            if predicted.shape != (X.shape[0],) or not known:
+                raise ValueError(f"a {type(learner).__name__} predicts what is no label of these rows")
+
+    def _few_rows(self, rows: Rows) -> Any:
+        return _safe_indexing(rows.X, np.arange(min(2, len(rows))))
 
     def predict(self, learner: Any, part: Part) -> NDArray[Any]:
         """Return class numbers, or for a regression values, of the rows of `part`."""

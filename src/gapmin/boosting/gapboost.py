@@ -125,6 +125,9 @@ class _GapBoost(BaseBoosting):
         )
         return epsilon, GapRecord(on_source, on_target, largest)
 
+    def _n_recorded(self, rows: Rows) -> int:
+        return len(GapRecord._fields)
+
     def _finish(self, rows: Rows, rounds: list[Round]) -> None:
         self.gap_history_ = np.array([outcome.record[:2] for outcome in rounds])
 

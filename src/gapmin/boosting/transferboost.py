@@ -97,5 +97,8 @@ class TransferBoostClassifier(VotingClassifierMixin):
             return Round(learner, alpha, epsilon, None, record=zeta)
         return Round(learner, alpha, epsilon, alpha * wrong + rows.assemble(0.0, zeta), record=zeta)
 
+    def _n_recorded(self, rows: Rows) -> int:
+        return len(rows.sources)
+
     def _finish(self, rows: Rows, rounds: list[Round]) -> None:
         self.transfer_history_ = np.array([outcome.record for outcome in rounds])

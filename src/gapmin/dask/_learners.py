@@ -66,6 +66,11 @@ class DaskLearners(Learners):
         """Train a learner on each part, with the weights that `log_weight` gives to its rows."""
         seed = self.random_state.randint(np.iinfo(np.int32).max)
         self._trained = self._known.popleft() if self._known else self._fit(parts, log_weight, seed)
+        if len(self._trained) != len(parts):
+            raise ValueError(
+                f"the checkpoint has {len(self._trained)} learners of a round, and this fit trains {len(parts)}: name "
+                "another checkpoint_dir"
+            )
         self._predicted = None
         return self._trained
 
@@ -77,11 +82,23 @@ class DaskLearners(Learners):
         """Return the random numbers at the start, from which a fit that goes on begins again."""
         return {"random": self._random_at_start}
 
-    def recall(self, state: dict[str, Any], rounds: list[list[Any]]) -> None:
+    def recall(self, state: dict[str, Any], rounds: list[list[Any]], rows: Any) -> None:
         """Begin again, and take the learners of the past rounds instead of training them."""
         self.random_state.set_state(state["random"].get_state())
         self._random_at_start = state["random"]
         self._known = deque(rounds)
+
+    def examples(self, rows: Any) -> list[Any]:
+        """Return the template, which says enough of our own learners; refuse one with a fit of its own."""
+        if isinstance(self._fits, ForeignOnDask):
+            raise ValueError(
+                f"{type(self.template).__name__} cannot be kept in a checkpoint (its fitted model is compiled): use "
+                "another learner, or checkpoint_dir=None"
+            )
+        return [self.template]
+
+    def _few_rows(self, rows: Any) -> Any:
+        return np.zeros((2, self.rows.n_features))
 
     def _fit(self, parts: list[DaskPart], log_weight: Any, seed: int) -> list[Any]:
         log_mass = self.rows.log_mass(log_weight)

@@ -21,6 +21,9 @@ ARRAY_NAME = re.compile(r"[0-9]{1,20}\.npy")
 MOST_INFLATION = 100
 """How many times larger a deflated member may be than what it takes in the file. Arrays are not deflated at all."""
 
+LARGEST_TEXT = 2**26
+"""How many bytes a deflated member may have: read as JSON, it takes some ten times as many."""
+
 COPY_AGAIN = "copy it again, or fit the model again"
 
 _SEAL = b"gapmin sha256 "
@@ -63,9 +66,10 @@ class Archive:
     def __init__(self, content: bytes) -> None:
         end = content[-_DIGITS - len(_SEAL) :]
         if not end.startswith(_SEAL):
-            raise Refusal("it was not written by gapmin, or its end is missing", COPY_AGAIN)
+            raise Refusal("it was not written by this gapmin, or its end is missing", COPY_AGAIN)
         if content != seal(content):
             raise Refusal("it was altered after it was written (checksum)", COPY_AGAIN)
+        self.content = content
         try:
             self._zip = zipfile.ZipFile(io.BytesIO(content))
             self._check_members()
@@ -84,6 +88,10 @@ class Archive:
             deflated = entry.compress_type == zipfile.ZIP_DEFLATED and name in (FACTS, SCHEMA)
             if entry.file_size > entry.compress_size * (MOST_INFLATION if deflated else 1) + 64:
                 raise Refusal(f"its member {name!r} inflates from {entry.compress_size} to {entry.file_size} bytes")
+            if deflated and entry.file_size > LARGEST_TEXT:
+                raise Refusal(
+                    f"its member {name!r} has {entry.file_size} bytes, more than {LARGEST_TEXT}", "use fewer trees"
+                )
             if not deflated and entry.compress_type != zipfile.ZIP_STORED:
                 raise Refusal(f"its member {name!r} is compressed in a way that gapmin never does")
         for name in (FACTS, SCHEMA):
@@ -144,18 +152,19 @@ def parse(content: bytes | str, where: str) -> Any:
         raise Refusal(f"{where} is not JSON ({say(error)})") from error
 
 
-def read_file(path: Path) -> bytes:
+def read_file(path: Path, kind: str = "model file") -> bytes:
     """Return the content of a regular file that begins like a zip."""
     try:
         if path.is_dir():
-            raise ModelFileError(f"{path} is a folder: name a model file")
+            raise ModelFileError(f"{path} is a folder: name a {kind}")
         if not stat.S_ISREG(path.stat().st_mode):  # a pipe would be waited for, a device read for ever
-            raise ModelFileError(f"{path} is not a regular file: name a model file")
+            raise ModelFileError(f"{path} is not a regular file: name a {kind}")
         with open(path, "rb") as file:
             start = file.read(4)
             if start != b"PK\x03\x04":
-                kind = "empty" if not start else "not a model file"
-                raise ModelFileError(f"{path} is {kind}: name a file that gapmin wrote")
+                raise ModelFileError(
+                    f"{path} is {f'not a {kind}' if start else 'empty'}: name a file that gapmin wrote"
+                )
             return start + file.read()
     except FileNotFoundError:
         raise ModelFileError(f"{path} does not exist: check its name, or fit and save a model first") from None

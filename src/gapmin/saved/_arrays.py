@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import io
+import tokenize
 from math import prod
 from typing import Any
 
 import numpy as np
 
 from gapmin.saved._archive import Refusal, say
+
+_UNREADABLE = (ValueError, KeyError, TypeError, SyntaxError, EOFError, RecursionError, MemoryError, OverflowError)
 
 
 def check_array(content: bytes, name: str, *, records: bool = False) -> tuple[np.dtype[Any], tuple[int, ...]]:
@@ -35,6 +38,6 @@ def _read_header(content: bytes) -> tuple[tuple[int, ...], np.dtype[Any], int]:
         version = np.lib.format.read_magic(file)
         read = {(1, 0): np.lib.format.read_array_header_1_0, (2, 0): np.lib.format.read_array_header_2_0}[version]
         shape, _, dtype = read(file)
-    except (ValueError, KeyError, TypeError, SyntaxError, EOFError, RecursionError, MemoryError) as error:
+    except (*_UNREADABLE, tokenize.TokenError) as error:
         raise Refusal(f"it has an array that NumPy cannot read ({say(error)})") from error
     return shape, dtype, file.tell()

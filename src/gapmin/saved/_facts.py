@@ -42,20 +42,33 @@ def versions_here() -> dict[str, str]:
     }
 
 
-def read_facts(archive: Archive) -> dict[str, Any]:
-    """Return what stands beside the model, its format, versions and checksums checked."""
+def read_facts(archive: Archive, newest: int, kinds: dict[str, Any]) -> dict[str, Any]:
+    """Return what stands beside the object, its format, versions and checksums checked.
+
+    Parameters
+    ----------
+    archive : Archive
+    newest : int
+        The number of the newest format of such files.
+    kinds : dict of str to type
+        The entries that such files have beside the format, the members and the versions, and of what type.
+    """
     facts = parse(archive.read(FACTS), FACTS)
     number = facts.get("format") if isinstance(facts, dict) else None
     if type(number) is not int or number < 1:
         raise Refusal(f"{FACTS} does not say which format it has")
-    if number > FORMAT:
+    if number > newest:
         raise Refusal(
-            f"it has format {number} and gapmin {__version__} reads up to {FORMAT}",
+            f"it has format {number} and gapmin {__version__} reads up to {newest}",
             "pip install --upgrade gapmin, or fit the model again",
         )
-    kinds = {"about": dict, "format": int, "members": dict, "schema": dict | None, "versions": dict}
+    if number < newest:
+        raise Refusal(
+            f"it has format {number}, of an earlier gapmin, and this one reads {newest}", "fit the model again"
+        )
+    kinds = {**kinds, "format": int, "members": dict, "versions": dict}
     if set(facts) != set(kinds) or not all(isinstance(facts[key], kind) for key, kind in kinds.items()):
-        raise Refusal(f"{FACTS} has not the entries of a model file")
+        raise Refusal(f"{FACTS} has not the entries of such a file")
     _check_versions(facts["versions"])
     if set(facts["members"]) != archive.names - {FACTS}:
         raise Refusal(f"its members are not those that {FACTS} lists", COPY_AGAIN)

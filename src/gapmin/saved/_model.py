@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import io
 import json
 import os
-import warnings
-import zipfile
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -14,23 +11,9 @@ from typing import Any
 from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_is_fitted
 
-from gapmin.saved._archive import (
-    FACTS,
-    SCHEMA,
-    Archive,
-    ModelFileError,
-    Refusal,
-    check_place,
-    checksum,
-    pack,
-    parse,
-    read_file,
-    say,
-    write_file,
-)
-from gapmin.saved._facts import FORMAT, check_protocol, import_skops, read_facts, versions_here
-from gapmin.saved._nodes import Schema
-from gapmin.saved._types import TRUSTED
+from gapmin.saved._archive import ModelFileError, Refusal, check_place, read_file, say, write_file
+from gapmin.saved._content import build_object, open_archive, pack_object
+from gapmin.saved._facts import FORMAT, import_skops
 
 
 @dataclass(frozen=True)
@@ -172,67 +155,9 @@ def _plain(value: Any, name: str) -> Any:
 
 
 def _write(model: Any, schema: dict[str, Any] | None, about: dict[str, Any]) -> bytes:
-    try:
-        dumped = import_skops().io.dumps(model)
-    except Exception as error:  # whatever the model's own code raises
-        raise Refusal(f"it cannot be taken apart ({say(error)})") from error
-    with zipfile.ZipFile(io.BytesIO(dumped)) as archive:
-        root, names = _number(parse(archive.read(SCHEMA), "the model"))
-        members = {SCHEMA: json.dumps(root, separators=(",", ":")).encode()}
-        members |= {new: archive.read(old) for old, new in names.items()}
-    facts = {
-        "about": about,
-        "format": FORMAT,
-        "members": {name: checksum(content) for name, content in members.items()},
-        "schema": schema,
-        "versions": versions_here(),
-    }
-    return pack({FACTS: json.dumps(facts, separators=(",", ":")).encode(), **members})
-
-
-def _number(root: Any) -> tuple[Any, dict[str, str]]:
-    """Number objects and arrays in the order in which they are met; return the arrays' new names by the old.
-
-    skops has them by memory address, which says where they were and differs from run to run. An object met again is
-    written as it was the first time, which is what skops takes.
-    """
-    met: dict[int, Any] = {}
-    names: dict[str, str] = {}
-
-    def visit(node: Any) -> Any:
-        if isinstance(node, list):
-            return [visit(each) for each in node]
-        if not isinstance(node, dict):
-            return node
-        identity = node.get("__id__")
-        if not isinstance(identity, int):
-            return {key: visit(value) for key, value in node.items()}
-        if identity not in met:
-            new = met[identity] = {"__id__": len(met) + 1}
-            for key, value in node.items():
-                if key == "file" and isinstance(value, str):
-                    ending = value.rpartition(".")[2]
-                    value = names.setdefault(value, f"{len(names) + 1}.{ending}")
-                if key != "__id__":
-                    new[key] = visit(value)
-        return met[identity]
-
-    return visit(root), names
+    return pack_object(model, {"about": about, "format": FORMAT, "schema": schema})
 
 
 def _restore(content: bytes) -> SavedModel:
-    archive = Archive(content)
-    facts = read_facts(archive)
-    root = parse(archive.read(SCHEMA), SCHEMA)
-    check_protocol(root, facts["versions"]["skops"])
-    schema = Schema(root, archive.read)
-    for name in archive.names - schema.files - {FACTS, SCHEMA}:
-        raise Refusal(f"it has a member {name!r} that its schema does not ask for")
-    try:
-        with warnings.catch_warnings():
-            # The versions were checked; scikit-learn warns of another patch release too.
-            warnings.simplefilter("ignore")
-            model = import_skops().io.loads(content, trusted=list(TRUSTED))
-    except Exception as error:  # a file that was made up can fail in any way: it must fail as one
-        raise Refusal(f"it cannot be put together ({say(error)})") from error
-    return SavedModel(model, facts["schema"], facts["about"], facts["versions"])
+    archive, facts = open_archive(content, FORMAT, {"about": dict, "schema": dict | None})
+    return SavedModel(build_object(archive, facts), facts["schema"], facts["about"], facts["versions"])

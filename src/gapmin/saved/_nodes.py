@@ -6,7 +6,7 @@ import importlib
 import inspect
 import io
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -27,6 +27,9 @@ from gapmin.saved._types import (
 )
 
 Node = dict[str, Any]
+
+Settings = Mapping[str, frozenset[str]]
+"""Of a class, the values that each constructor parameter may have, as JSON."""
 
 _FIELDS = {
     "DTypeNode": {"content"},
@@ -67,22 +70,42 @@ class Schema:
         The schema, parsed.
     read : callable
         Returns the bytes of a member.
+    learner : mapping of str to Settings, optional
+        Classes that may stand in the file as plain objects, beside those on the list: see `learner_types`.
+    kind : {"model", "dictionary"}, default="model"
+        What the schema must be of: an estimator on the list, or a dictionary with text for keys.
     """
 
-    def __init__(self, root: Any, read: Callable[[str], bytes]) -> None:
+    def __init__(
+        self,
+        root: Any,
+        read: Callable[[str], bytes],
+        *,
+        learner: Mapping[str, Settings] | None = None,
+        kind: str = "model",
+    ) -> None:
         self._read = read
+        self._learner = learner or {}
         self._seen: dict[int, Node] = {}
-        self.files: set[str] = set()
+        self._checked_trees: set[tuple[int, Any, Any]] = set()
+        self._owner: dict[str, int] = {}
         if not isinstance(root, dict):
             raise Refusal(_BROKEN)
         node = {name: value for name, value in root.items() if name not in ("protocol", "_skops_version")}
         try:
-            if self._name(node) not in ESTIMATORS:
+            if kind == "dictionary":
+                self._expect(node, "DictNode", "builtins.dict")
+            elif self._name(node) not in ESTIMATORS:
                 self._check_type(node)
                 raise Refusal(f"it holds {say(self._name(node))}, which is no estimator")
             self.check(node)
         except RecursionError as error:
             raise Refusal("its parts are nested too deep") from error
+
+    @property
+    def files(self) -> set[str]:
+        """The members that the schema asks for."""
+        return set(self._owner)
 
     def check(self, node: Any) -> None:
         """Check a node and everything below it."""
@@ -133,7 +156,8 @@ class Schema:
         """Refuse every type that is not on the list, by name, and every field that skops does not write."""
         name = self._name(node)
         loader = node["__loader__"]
-        if name not in ALLOWED.get(loader, ()) and (also or {}).get(loader) != name:
+        known = name in ALLOWED.get(loader, ()) or (also or {}).get(loader) == name
+        if not known and not (loader == "ObjectNode" and name in self._learner):
             raise Refusal(f"it holds the type {say(name)} (as {say(loader)}), which is not among those gapmin restores")
         fields = set(node) - {"__class__", "__module__", "__loader__", "__id__"}
         if loader == "NdArrayNode":
@@ -222,6 +246,8 @@ class Schema:
                 self._check_predictors(value)
             else:
                 self.check(value)
+        if name in self._learner:
+            self._check_settings(name, attributes)
         if name in HISTOGRAM_ESTIMATORS:
             _compiled.check_histogram_boosting(self._decode_attributes(attributes))
         elif name in STAGED_ESTIMATORS and "estimators_" in attributes:
@@ -231,6 +257,18 @@ class Schema:
         elif name == "sklearn.preprocessing._encoders.OneHotEncoder":
             _compiled.check_one_hot(self._decode_attributes(attributes))
 
+    def _check_settings(self, name: str, attributes: Node) -> None:
+        """A class that is not on the list has the settings of the user's own learner; only seeds may be others."""
+        for parameter, values in self._learner[name].items():
+            node = attributes.get(parameter)
+            if node is None or node["__loader__"] != "JsonNode":
+                continue
+            if parameter == "random_state":
+                seed = self.decode(node)
+                _need(seed is None or type(seed) is int)
+            elif node["content"] not in values:
+                raise Refusal(f"{say(name)} has {parameter}={say(node['content'])}, which the learner here has not")
+
     def _check_tree(self, node: Any, owner: Node) -> None:
         self._check_type(node, also={"TreeNode": TREE})
         _need(node["__loader__"] == "TreeNode" and isinstance(node["__reduce__"], dict))
@@ -239,9 +277,19 @@ class Schema:
             self._check_type(node["__reduce__"]["args"])
             self._check_type(node["content"])
             self._check_parts(node["__reduce__"]["args"], node["content"])
-        arguments, state = self.decode(node["__reduce__"]["args"]), self.decode(node["content"])
-        size = [self.decode(owner[key]) if key in owner else None for key in ("n_features_in_", "n_outputs_")]
-        _compiled.check_tree(arguments, state, *size)
+        size = [self._decode_count(owner.get(key)) for key in ("n_features_in_", "n_outputs_")]
+        if (node["__id__"], *size) not in self._checked_trees:  # several estimators may share one tree
+            arguments, state = self.decode(node["__reduce__"]["args"]), self.decode(node["content"])
+            _compiled.check_tree(arguments, state, *size)
+            self._checked_trees.add((node["__id__"], *size))
+
+    def _decode_count(self, node: Any) -> int | None:
+        """Return a whole number, which may not have been checked yet; None for everything else."""
+        if not isinstance(node, dict) or node.get("__loader__") != "JsonNode":
+            return None
+        self.check(node)
+        value = self.decode(node)
+        return value if type(value) is int else None
 
     def _check_parts(self, *nodes: Node) -> None:
         """Check what holds arrays of nodes, which elsewhere are refused."""
@@ -312,7 +360,8 @@ class Schema:
             _need(all(type(each) is int for each in self.decode(node["shape"])))
             return
         _need(node["type"] == "numpy" and isinstance(node["file"], str))
-        self.files.add(node["file"])
+        # skops reads a member for every array that names it: one small file could fill the memory.
+        _need(self._owner.setdefault(node["file"], node["__id__"]) == node["__id__"])
         dtype, shape = check_array(self._read(node["file"]), node["file"], records=records)
         if name != "numpy.ndarray":
             wanted = np.dtype(getattr(np, node["__class__"]))
