@@ -208,9 +208,12 @@ class LogisticFits:
         return {"h": self.h, "metric": None if self.metric is None else self.metric.remember()}
 
     def recall(self, state: dict[str, Any]) -> None:
-        """Go on from what was remembered."""
-        self.h = state["h"]
-        self.metric = None if state["metric"] is None else recall_metric(state["metric"])
+        """Go on from what was remembered; raise ValueError where it was of another problem."""
+        h = state["h"]
+        if not isinstance(h, np.ndarray) or h.shape != self.h.shape or h.dtype != self.h.dtype:
+            raise ValueError(f"the last fit has not the {self.h.size} coefficients of this one")
+        self.h = h
+        self.metric = None if state["metric"] is None else recall_metric(state["metric"], h.size)
 
     def predict_codes(self) -> NDArray[np.intp]:
         """Return the class index of each row under the last fit, without another pass over X."""

@@ -123,13 +123,24 @@ class DiagonalMetric:
         return {"diagonal": self._diagonal}
 
 
-def recall_metric(state: dict[str, Any]) -> Metric:
-    """Return the metric of which `remember` told."""
+def recall_metric(state: dict[str, Any], size: int) -> Metric:
+    """Return the metric of which `remember` told; raise ValueError where it is not one of `size` parameters."""
+    parts = [state["diagonal"]] if "diagonal" in state else state["factors"]
+    arrays = isinstance(parts, list) and parts and all(isinstance(each, np.ndarray) for each in parts)
+    if not arrays or any(each.dtype.kind != "f" or each.dtype != parts[0].dtype for each in parts):
+        raise ValueError("a metric is not made of arrays of numbers")
     if "diagonal" in state:
-        return DiagonalMetric(state["diagonal"])
+        if parts[0].shape != (size,):
+            raise ValueError(f"a metric has a diagonal of {parts[0].size} entries for {size} parameters")
+        return DiagonalMetric(parts[0])
+    wide = parts[0].shape[-1]
+    if wide * len(parts) != size or any(each.shape != (wide, wide) for each in parts):
+        raise ValueError(f"a metric has factors of {[each.shape for each in parts]} for {size} parameters")
+    if type(state["patience"]) is not int or state["patience"] < 1:
+        raise ValueError(f"a metric has a patience of {state['patience']!r}")
     metric = CholeskyMetric([], state["patience"])
-    metric._factors = state["factors"]
-    (metric._potrs,) = get_lapack_funcs(("potrs",), (metric._factors[0],))
+    metric._factors = parts
+    (metric._potrs,) = get_lapack_funcs(("potrs",), (parts[0],))
     return metric
 
 
