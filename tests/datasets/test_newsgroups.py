@@ -1,4 +1,6 @@
 import os
+import pickle
+import zlib
 
 import numpy as np
 import pytest
@@ -85,3 +87,22 @@ def test_a_missing_file_is_named(monkeypatch, tmp_path, set_to):
 def test_an_unknown_name_is_refused():
     with pytest.raises(ValueError, match="name is 'sci vs comp'"):
         load_newsgroups("sci vs comp")
+
+
+class Payload:
+    def __init__(self, folder):
+        self.folder = folder
+
+    def __reduce__(self):
+        return os.rmdir, (str(self.folder),)
+
+
+def test_a_corpus_that_would_run_code_is_refused_unrun(tmp_path):
+    """The file of scikit-learn's loader is a pickle."""
+    victim = tmp_path / "victim"
+    victim.mkdir()
+    content = pickle.dumps({"train": Payload(victim), "test": 1})
+    (tmp_path / "20news-bydate_py3.pkz").write_bytes(zlib.compress(content))
+    with pytest.raises(ValueError, match=r"20news-bydate_py3.pkz cannot be read .*rmdir"):
+        load_newsgroups("rec vs sci", data_home=tmp_path)
+    assert victim.is_dir()

@@ -29,7 +29,7 @@ def read_mnist_m(path: Path) -> tuple[Digits, Digits]:
     """Return 32 x 32 x 3 bytes an image, of the training and of the test part."""
 
     def part(name: str) -> Digits:
-        with decoding(path), np.load(path) as archive:
+        with decoding(path), np.load(path, allow_pickle=False) as archive:
             images, labels = archive[f"{name}_x"], archive[f"{name}_y"]
         if images.dtype != np.uint8:
             raise ValueError(f"{path} holds {images.dtype} values in {name}_x: expected bytes (uint8)")

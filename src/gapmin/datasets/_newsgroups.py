@@ -11,11 +11,12 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 from scipy.sparse.linalg import svds
-from sklearn.datasets import fetch_20newsgroups
+from sklearn.datasets._twenty_newsgroups import strip_newsgroup_header
 from sklearn.feature_extraction.text import CountVectorizer
 
 from ._linalg import fixed_signs
 from ._problem import TransferProblem, _read_only
+from ._reading import decoding, read_bunches
 from .catalogue import data_set
 
 NewsgroupsName = Literal["comp vs sci", "rec vs sci", "comp vs talk", "comp vs rec", "rec vs talk", "sci vs talk"]
@@ -125,14 +126,15 @@ def _corpus_file(data_home: str | os.PathLike[str] | None) -> Path:
 @cache
 def _words(path: Path) -> tuple[sp.csr_array, NDArray[np.str_]]:
     """Return which frequent word is in which article of the whole corpus, and each article's group."""
-    corpus = fetch_20newsgroups(
-        data_home=path.parent, subset="all", remove=("headers",), shuffle=False, download_if_missing=False
-    )
-    presence = sp.csr_array(CountVectorizer(binary=True, stop_words="english").fit_transform(corpus.data))
+    parts = read_bunches(path)
+    with decoding(path):
+        articles = [strip_newsgroup_header(text) for name in ("train", "test") for text in parts[name]["data"]]
+        groups = np.concatenate([np.array(parts[n]["target_names"])[parts[n]["target"]] for n in ("train", "test")])
+    presence = sp.csr_array(CountVectorizer(binary=True, stop_words="english").fit_transform(articles))
     n_articles = presence.sum(axis=0)
     # CountVectorizer's own max_features sorts unstably: chance would pick among the words tied at the end.
     frequent = np.sort(np.argsort(-n_articles, kind="stable")[:N_WORDS])
-    return presence[:, frequent].astype(np.float64), np.array(corpus.target_names)[corpus.target]
+    return presence[:, frequent].astype(np.float64), groups
 
 
 @cache
