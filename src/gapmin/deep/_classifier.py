@@ -227,10 +227,10 @@ class NetworkClassifier(ClassifierMixin, BaseEstimator):
             "validation": self.validation,
         }
 
-    def _build(self, shape: tuple[int, ...]) -> Objective:
-        """Return the objective with its network, untrained."""
+    def _build(self, shape: tuple[int, ...], width: int | None = None) -> Objective:
+        """Return the objective with its network, untrained; `width` is that of an extractor of the user's, if known."""
         name = ("lenet" if len(shape) == 3 else "mlp") if self.extractor is None else self.extractor
-        extractor = build_extractor(name, shape)
+        extractor = build_extractor(name, shape, width)
         small = isinstance(extractor, LeNet)
         heads = TaskHeads(
             n_tasks=self.tasks_.size,

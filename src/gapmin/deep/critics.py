@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from functools import cached_property
 from itertools import combinations
 from numbers import Integral, Real
 from typing import Any
@@ -89,12 +90,16 @@ class PairCritics(nn.Module):
         super().__init__()
         self.kind = kind
         self.n_tasks = n_tasks
-        self.pairs = list(combinations(range(n_tasks), 2))
-        P = len(self.pairs)
+        P = n_tasks * (n_tasks - 1) // 2
         first, second = nn.Linear(in_features, P * hidden), nn.Linear(hidden, max(P, 1))
         self.weight1, self.bias1 = first.weight, first.bias
         self.weight2 = nn.Parameter(second.weight.detach()[:P].clone())
         self.bias2 = nn.Parameter(second.bias.detach()[:P].clone())
+
+    @cached_property
+    def pairs(self) -> list[tuple[int, int]]:
+        """The tasks of each critic."""
+        return list(combinations(range(self.n_tasks), 2))
 
     def forward(self, z: Tensor, sizes: Sequence[int], scale: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         """Return the distances (K, K), what the critics are to minimise, and their hidden layers before the ReLU.

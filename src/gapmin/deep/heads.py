@@ -78,11 +78,19 @@ class TaskHeads(nn.Module):
         if activation not in ACTIVATIONS:
             raise ValueError(f"activation is {activation!r}: use {', '.join(map(repr, ACTIVATIONS))}")
         self.n_tasks, self.n_classes, self.activation = n_tasks, n_classes, activation
-        layers = [(nn.Linear(in_features, hidden), nn.Linear(hidden, n_classes)) for _ in range(n_tasks)]
-        self.weight1 = nn.Parameter(torch.stack([first.weight.detach() for first, _ in layers]))
-        self.bias1 = nn.Parameter(torch.stack([first.bias.detach() for first, _ in layers]))
-        self.weight2 = nn.Parameter(torch.stack([second.weight.detach() for _, second in layers]))
-        self.bias2 = nn.Parameter(torch.stack([second.bias.detach() for _, second in layers]))
+        self.weight1 = nn.Parameter(torch.empty(n_tasks, hidden, in_features))
+        self.bias1 = nn.Parameter(torch.empty(n_tasks, hidden))
+        self.weight2 = nn.Parameter(torch.empty(n_tasks, n_classes, hidden))
+        self.bias2 = nn.Parameter(torch.empty(n_tasks, n_classes))
+        if not self.weight1.is_meta:
+            self._draw()
+
+    @torch.no_grad()
+    def _draw(self) -> None:
+        for k in range(self.n_tasks):
+            first, second = nn.Linear(*self.weight1.shape[:0:-1]), nn.Linear(*self.weight2.shape[:0:-1])
+            self.weight1[k], self.bias1[k] = first.weight, first.bias
+            self.weight2[k], self.bias2[k] = second.weight, second.bias
 
     def extra_repr(self) -> str:
         """Say the sizes."""

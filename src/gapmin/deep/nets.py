@@ -222,7 +222,9 @@ class MLP(nn.Module):
         return self.layers(x)
 
 
-def build_extractor(extractor: str | nn.Module, input_shape: Sequence[int]) -> nn.Module:
+def build_extractor(
+    extractor: str | nn.Module, input_shape: Sequence[int], out_features: int | None = None
+) -> nn.Module:
     """Return a feature extractor for rows of this shape, with its `out_features`.
 
     Parameters
@@ -232,6 +234,8 @@ def build_extractor(extractor: str | nn.Module, input_shape: Sequence[int]) -> n
         through the copy to see that it takes such rows, and how many features it makes of them.
     input_shape : sequence of int
         The shape of one row: (channels, height, width) or (features,).
+    out_features : int, optional
+        How many features a module of your own makes of a row, where that is known: no rows are sent through it then.
 
     Returns
     -------
@@ -249,7 +253,7 @@ def build_extractor(extractor: str | nn.Module, input_shape: Sequence[int]) -> n
     shape = tuple(input_shape)
     if isinstance(extractor, nn.Module):
         module = deepcopy(extractor).float()
-        width = _width_of_output(module, shape)
+        width = _width_of_output(module, shape) if out_features is None else out_features
         if getattr(module, "out_features", width) != width:
             raise ValueError(
                 f"the extractor has out_features={module.out_features}, but makes {width} features of a row"

@@ -1,18 +1,26 @@
-"""Fitted networks as one safetensors file: tensors, and JSON in its header. No pickle, so reading runs no code."""
+"""Fitted networks as one safetensors file: tensors, and JSON in its header. No pickle, so reading runs no code.
+
+`load` checks the header by itself, then builds the network without memory (on PyTorch's meta device) and compares the
+names, shapes and types of its tensors with those in the file. Only then does it read a tensor.
+"""
 
 from __future__ import annotations
 
 import json
 import os
+import re
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, NoReturn, TypeVar
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
+from sklearn.utils._param_validation import validate_parameter_constraints
 from torch import nn
 
 from gapmin._version import __version__
+from gapmin.deep._plain import Refusal, check_size, decode, encode, is_int, parse_json, say
+from gapmin.deep._tensorfile import TensorFile, misfit, write_tensors
 from gapmin.deep.objectives import OBJECTIVES, Objective
 
 _FORMAT = 1
@@ -21,13 +29,25 @@ _YOURS = "module"
 _OF_THE_FIT = ("callbacks", "checkpoint_dir", "checkpoint_every", "random_state", "verbose")
 _OF_THE_MACHINE = ("device", "devices", "strategy", "accelerator")
 _NOT_KEPT = _OF_THE_FIT + _OF_THE_MACHINE
+_ENTRIES: dict[str, tuple[type, ...]] = {
+    "format": (int,),
+    "version": (str,),
+    "class": (str,),
+    "params": (dict,),
+    "classes": (dict,),
+    "tasks": (dict,),
+    "input_shape": (list,),
+    "features": (dict, type(None)),
+    "n_features_in": (int, type(None)),
+    "history": (list,),
+}
+_LABELS = {"b": bool, "i": int, "u": int, "f": float, "U": str, "O": str}
+_LABEL_DTYPE = re.compile(r"[<>|](b1|[iu][1248]|f[248]|U[0-9]{1,9}|O)")
 Model = TypeVar("Model")
 
 
 def save(model: Any, path: str | os.PathLike[str]) -> None:
     """Write a fitted model; the file is there whole or as it was."""
-    from safetensors.torch import save_file
-
     path = Path(path)
     if not path.parent.is_dir():
         raise ValueError(f"{path} cannot be written: there is no folder {path.parent}")
@@ -53,82 +73,169 @@ def save(model: Any, path: str | os.PathLike[str]) -> None:
         "history": model.history_,
     }
     try:
-        header = json.dumps(said, default=_plain_number)
+        header = json.dumps(encode(said), allow_nan=False)
+        check_size(header, "the header")
     except TypeError as error:
         raise ValueError(f"the model has a parameter that JSON cannot hold: {error}") from None
-    tensors = {name: value.detach().cpu().contiguous().clone() for name, value in model.objective_.state_dict().items()}
-    beside = path.with_name(f"{path.name}.{os.getpid()}.part")
-    try:
-        save_file(tensors, beside, metadata={_KEY: header})
-        beside.replace(path)
-    finally:
-        beside.unlink(missing_ok=True)
+    except Refusal as error:
+        raise ValueError(f"{path} could not be read again ({error}): keep the last entries of history_ only") from None
+    write_tensors(path, model.objective_.state_dict(), {_KEY: header})
 
 
 def load(cls: type[Model], path: str | os.PathLike[str], extractor: nn.Module | None) -> Model:
     """Read a model; everything is checked before anything is built."""
-    from safetensors import SafetensorError, safe_open
-
     path = Path(path)
-    if not path.is_file():
-        raise FileNotFoundError(f"there is no file {path}")
     try:
-        with safe_open(str(path), framework="pt") as file:
-            said = json.loads((file.metadata() or {})[_KEY])
-            tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
-        found_format, kind = said["format"], said["class"]
-    except (SafetensorError, KeyError, TypeError, json.JSONDecodeError) as error:
+        with TensorFile(path) as file:
+            model: Any = _describe(cls, path, file, extractor)
+            objective = _outline(model, path, file)
+            tensors = file.read()
+    except Refusal as error:
         raise ValueError(f"{path} is not a model that gapmin saved ({error}): give a file written by save()") from error
-    if found_format != _FORMAT:
-        raise ValueError(f"{path} was written by gapmin {said['version']} in format {found_format}: save it anew")
-    if kind != cls.__name__:
-        raise ValueError(f"{path} holds a {kind}: read it with {kind}.load")
-    params = said["params"]
-    if isinstance(params["extractor"], dict):
-        if extractor is None:
-            raise ValueError(
-                f"the extractor of {path} was your own {params['extractor'][_YOURS]}: give load one of its kind, "
-                "extractor=..."
-            )
-        params["extractor"] = extractor
-    elif extractor is not None:
-        raise ValueError(f"the extractor of {path} is {params['extractor'] or 'the default'!r}: leave extractor out")
-    if isinstance(params.get("objective"), dict):
-        params["objective"] = OBJECTIVES[params["objective"]["name"]](**params["objective"]["params"])
-    model: Any = cls(**params)
-    model.classes_, model.tasks_ = _from_json(said["classes"]), _from_json(said["tasks"])
-    if said["features"] is not None:
-        model.feature_names_in_ = _from_json(said["features"])
-    if said["n_features_in"] is not None:
-        model.n_features_in_ = said["n_features_in"]
-    model.history_ = said["history"]
-    model.input_shape_ = tuple(said["input_shape"])
-    with torch.random.fork_rng():
-        objective = model._build(model.input_shape_)
-    shapes = {name: tuple(value.shape) for name, value in objective.state_dict().items()}
-    found = {name: tuple(value.shape) for name, value in tensors.items()}
-    if shapes != found:
-        name = next(name for name in {**shapes, **found} if shapes.get(name) != found.get(name))
-        raise ValueError(
-            f"{path} does not fit its network: {name} has shape {found.get(name)}, {shapes.get(name)} was wanted"
-        )
-    objective.load_state_dict(tensors)
-    model._keep(objective)
+    objective._apply(lambda each: torch.empty_like(each, device="cpu") if each.is_meta else each)
+    try:
+        objective.load_state_dict(tensors)
+    except RuntimeError as error:  # of a module of the user's, with a way of its own to take a state
+        _refuse_to_fit(path, error, error)
+    with np.errstate(all="ignore"):  # a file may hold weights that are not finite: `predict` says so
+        model._keep(objective)
     return model
 
 
+def _describe(cls: type[Any], path: Path, file: TensorFile, extractor: nn.Module | None) -> Any:
+    """Return the model that the header describes, with all that it has after a fit but its network."""
+    if _KEY not in file.metadata:
+        raise Refusal("its header does not describe a model")
+    said = parse_json(file.metadata[_KEY], "its description")
+    if not isinstance(said, dict) or not is_int(said.get("format")):
+        raise Refusal("its description names no format")
+    if said["format"] != _FORMAT:
+        version = say(said.get("version"))
+        raise ValueError(f"{path} was written by gapmin {version} in format {said['format']}: save it anew")
+    if said.keys() != _ENTRIES.keys():
+        raise Refusal(f"its description has not exactly {', '.join(_ENTRIES)}, but {say(sorted(said))}")
+    for name, kinds in _ENTRIES.items():
+        if not isinstance(said[name], kinds) or isinstance(said[name], bool):
+            raise Refusal(f"the {name} of its description is {say(said[name])}")
+    kind = say(said["class"])
+    if kind != cls.__name__:
+        raise ValueError(f"{path} holds a {kind}: read it with {kind}.load")
+    model = cls(**_params(cls, path, said["params"], extractor))
+    model.classes_ = _labels(said["classes"], "classes", file)
+    model.tasks_ = _labels(said["tasks"], "tasks", file)
+    for name, values, least in (("classes", model.classes_, 2), ("tasks", model.tasks_, 1)):
+        if values.size < least or not np.array_equal(np.unique(values), values):
+            raise Refusal(f"its {name} {say(values.tolist())} are not {least} or more, sorted and each once")
+    model.input_shape_ = tuple(said["input_shape"])
+    if not all(is_int(side) and 0 < side < 2**31 for side in model.input_shape_) or len(model.input_shape_) > 64:
+        raise Refusal(f"its input_shape is {say(said['input_shape'])}")
+    if said["n_features_in"] is not None:
+        model.n_features_in_ = said["n_features_in"]
+        if model.input_shape_[:1] != (model.n_features_in_,):
+            raise Refusal(f"its n_features_in is {model.n_features_in_} and its input_shape {model.input_shape_}")
+    if said["features"] is not None:
+        model.feature_names_in_ = _labels(said["features"], "features", file)
+        if model.feature_names_in_.dtype != object or said["n_features_in"] != model.feature_names_in_.size:
+            raise Refusal(f"its features {say(model.feature_names_in_.tolist())} are no names of n_features_in columns")
+    model.history_ = decode(said["history"])
+    if not all(isinstance(record, dict) for record in model.history_):
+        raise Refusal("its history is no list of records")
+    return model
+
+
+def _params(cls: type[Any], path: Path, params: dict[str, Any], extractor: nn.Module | None) -> dict[str, Any]:
+    """Return the parameters of the model, with the objective and the user's extractor in their places."""
+    params = dict(params)
+    theirs = params.get("extractor")
+    if isinstance(theirs, dict):
+        if theirs.keys() != {_YOURS} or not isinstance(theirs[_YOURS], str):
+            raise Refusal(f"its extractor is {say(theirs)}")
+        if extractor is None:
+            raise ValueError(
+                f"the extractor of {path} was your own {say(theirs[_YOURS])}: give load one of its kind, extractor=..."
+            )
+        params["extractor"] = extractor
+    elif extractor is not None:
+        raise ValueError(f"the extractor of {path} is {say(theirs or 'the default')!r}: leave extractor out")
+    objective = params.get("objective")
+    if isinstance(objective, dict):
+        if objective.keys() != {"name", "params"} or not isinstance(objective["params"], dict):
+            raise Refusal(f"its objective is {say(objective)}")
+        kind = OBJECTIVES.get(objective["name"]) if isinstance(objective["name"], str) else None
+        if kind is None:
+            raise Refusal(f"its objective {say(objective['name'])} is none of {', '.join(OBJECTIVES)}")
+        _check_params(kind, objective["params"])
+        params["objective"] = kind(**objective["params"])
+    _check_params(cls, params)
+    return params
+
+
+def _check_params(kind: type[Any], params: dict[str, Any]) -> None:
+    """Refuse parameters that are not exactly those of a class, or that it would not take."""
+    wanted = set(kind._get_param_names()) - set(_NOT_KEPT)
+    if params.keys() != wanted:
+        name = min(params.keys() ^ wanted)
+        raise Refusal(f"{kind.__name__} {'has no' if name in params else 'lacks the'} parameter {say(name)}")
+    for name, constraints in kind._parameter_constraints.items():
+        value = params.get(name)
+        # To Python a truth value is a number, so that any interval around 0 and 1 has it.
+        if isinstance(value, (list, dict)) or (isinstance(value, bool) and "boolean" not in constraints):
+            raise Refusal(f"the parameter {name} of {kind.__name__} is {say(value)}")
+    try:
+        validate_parameter_constraints(kind._parameter_constraints, params, kind.__name__)
+    except ValueError as error:
+        raise Refusal(say(error)) from error
+
+
+def _outline(model: Any, path: Path, file: TensorFile) -> Objective:
+    """Return the network without memory, after comparing it with what the file says of its tensors."""
+    heads = file.tensors.get("net.heads.weight1")
+    if heads is None or len(heads.shape) != 3:
+        _refuse_to_fit(path, "it lacks net.heads.weight1 of three dimensions")
+    try:
+        with torch.device("meta"):
+            objective: Objective = model._build(model.input_shape_, heads.shape[2])
+    except (ValueError, RuntimeError, TypeError, OverflowError) as error:  # too large for any memory, for example
+        _refuse_to_fit(path, error, error)
+    fault = misfit(objective.state_dict(), file.tensors)
+    if fault is not None:
+        _refuse_to_fit(path, fault)
+    return objective
+
+
+def _refuse_to_fit(path: Path, fault: object, error: Exception | None = None) -> NoReturn:
+    raise ValueError(
+        f"{path} does not fit its network: {say(fault)}: give a file as save() wrote it, with an extractor of the same "
+        "shape if that was your own"
+    ) from error
+
+
 def _to_json(labels: NDArray[Any]) -> dict[str, Any]:
-    kind = labels.dtype.str
     if labels.dtype.kind == "O" and not all(isinstance(each, str) for each in labels):
         raise ValueError(f"the label {labels[0]!r} is neither text nor a number: such models cannot be saved")
-    return {"dtype": kind, "values": labels.tolist()}
+    if not _LABEL_DTYPE.fullmatch(labels.dtype.str):
+        raise ValueError(f"the label {labels[0]!r} is of {labels.dtype}: use text or numbers of at most 64 bits")
+    return {"dtype": labels.dtype.str, "values": labels.tolist()}
 
 
-def _from_json(said: dict[str, Any]) -> NDArray[Any]:
-    return np.array(said["values"], dtype=np.dtype(said["dtype"]))
-
-
-def _plain_number(value: Any) -> Any:
-    if isinstance(value, np.generic):
-        return value.item()
-    raise TypeError(f"{value!r}")
+def _labels(said: dict[str, Any], name: str, file: TensorFile) -> NDArray[Any]:
+    """Return labels, each of which must be exactly what the file says it is."""
+    kind, values = said.get("dtype"), said.get("values")
+    if said.keys() != {"dtype", "values"} or not isinstance(kind, str) or not isinstance(values, list):
+        raise Refusal(f"its {name} are {say(said)}")
+    if not _LABEL_DTYPE.fullmatch(kind):
+        raise Refusal(f"its {name} are of the unknown type {say(kind)}")
+    values, wanted = decode(values), _LABELS[kind[1]]
+    if not all(type(each) is wanted for each in values):
+        raise Refusal(f"its {name} {say(values)} are not all of {kind}")
+    try:
+        dtype = np.dtype(kind)
+        if dtype.itemsize * len(values) > file.size + 2**20:  # texts are as long as the longest may be
+            raise Refusal(f"its {name} of {kind} would take {dtype.itemsize * len(values)} bytes")
+        with np.errstate(all="ignore"):
+            found = np.array(values, dtype=dtype)
+    except (ValueError, TypeError, OverflowError) as error:
+        raise Refusal(f"its {name} {say(values)} are not of {kind}") from error
+    if found.tolist() != values:
+        raise Refusal(f"its {name} {say(values)} are not of {kind}")
+    return found

@@ -50,7 +50,8 @@ class Weighted(Objective):
         K = net.n_tasks
         self.register_buffer("relation", torch.empty(K, K))
         self.losses = RunningCost(K)
-        self._set_relation(relation_by_entropy(torch.zeros(K, K), 1.0, self.own))
+        if not self.relation.is_meta:
+            self._set_relation(relation_by_entropy(torch.zeros(K, K), 1.0, self.own))
 
     def forward(self, batch: Batch) -> Step:
         """Return sum_jk relation_jk L_k(h_j)."""

@@ -1,0 +1,214 @@
+"""A safetensors file, read with suspicion: its header is checked whole before a single tensor takes memory."""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from math import prod
+from pathlib import Path
+from typing import Any, BinaryIO, Self
+
+import torch
+from torch import Tensor
+
+from gapmin.deep._plain import LARGEST_TEXT, Refusal, is_int, parse_json, say
+
+DTYPES: dict[str, torch.dtype] = {
+    "BOOL": torch.bool,
+    "U8": torch.uint8,
+    "I8": torch.int8,
+    "U16": torch.uint16,
+    "I16": torch.int16,
+    "U32": torch.uint32,
+    "I32": torch.int32,
+    "U64": torch.uint64,
+    "I64": torch.int64,
+    "F8_E4M3": torch.float8_e4m3fn,
+    "F8_E5M2": torch.float8_e5m2,
+    "F16": torch.float16,
+    "BF16": torch.bfloat16,
+    "F32": torch.float32,
+    "F64": torch.float64,
+    "C64": torch.complex64,
+}
+"""The types of tensors that a file may have, by safetensors' names."""
+
+_METADATA = "__metadata__"
+
+
+@dataclass(frozen=True)
+class Stored:
+    """What a file says of one of its tensors."""
+
+    dtype: torch.dtype
+    shape: tuple[int, ...]
+    begin: int
+    end: int
+
+
+class TensorFile:
+    """An open safetensors file, the header of which was checked.
+
+    The bytes are read once and from one descriptor, so that a file that changes meanwhile cannot be one thing when it
+    is checked and another when it is used.
+
+    Parameters
+    ----------
+    path : Path
+
+    Attributes
+    ----------
+    size : int
+        Of the file, in bytes.
+    metadata : dict of str to str
+    tensors : dict of str to Stored
+
+    Raises
+    ------
+    FileNotFoundError
+        When there is no such file.
+    Refusal
+        When it is no regular file, or no safetensors file, or one that is cut short.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._file = open_regular(path)
+        try:
+            self.size = os.fstat(self._file.fileno()).st_size
+            self.metadata, self.tensors = self._read_header()
+        except BaseException:
+            self._file.close()
+            raise
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._file.close()
+
+    def _read_header(self) -> tuple[dict[str, str], dict[str, Stored]]:
+        length = int.from_bytes(self._read(8), "little")
+        if length > self.size - 8:
+            raise Refusal(f"its header is said to have {length} bytes, and the file has {self.size}")
+        if length > LARGEST_TEXT:
+            raise Refusal(f"its header has {length} bytes, more than {LARGEST_TEXT}")
+        said = parse_json(self._read(length), "its header")
+        if not isinstance(said, dict):
+            raise Refusal("its header is no dictionary")
+        metadata = said.pop(_METADATA, {})
+        if not isinstance(metadata, dict) or not all(isinstance(value, str) for value in metadata.values()):
+            raise Refusal("its header has metadata that is not text by name")
+        tensors = {name: _stored(name, each) for name, each in said.items()}
+        at = 0
+        for name, each in sorted(tensors.items(), key=lambda item: (item[1].begin, item[1].end)):
+            if each.begin != at:
+                raise Refusal(f"its tensor {say(name)} begins at byte {each.begin}, where {at} was due")
+            at = each.end
+        if at != self.size - 8 - length:
+            raise Refusal(f"its tensors take {at} bytes, and the file has {self.size - 8 - length} for them")
+        return metadata, tensors
+
+    def _read(self, n_bytes: int) -> bytes:
+        found = self._file.read(n_bytes)
+        if len(found) < n_bytes:
+            raise Refusal("it is cut short")
+        return found
+
+    def read(self) -> dict[str, Tensor]:
+        """Return the tensors; to be called once."""
+        found = {}
+        for name, each in sorted(self.tensors.items(), key=lambda item: (item[1].begin, item[1].end)):
+            tensor = torch.empty(each.shape, dtype=each.dtype, device="cpu")
+            if tensor.numel():
+                raw = tensor.reshape(-1).view(torch.uint8)
+                if self._file.readinto(raw.numpy()) < raw.numel():  # type: ignore[attr-defined]
+                    raise Refusal("it is cut short")
+                if each.dtype == torch.bool and bool((raw > 1).any()):
+                    raise Refusal(f"its tensor {say(name)} has truth values that are neither true nor false")
+            found[name] = tensor
+        return {name: found[name] for name in self.tensors}
+
+
+def _stored(name: str, said: Any) -> Stored:
+    """Return what the header says of a tensor, which must make sense by itself."""
+    if not isinstance(said, dict) or said.keys() != {"dtype", "shape", "data_offsets"}:
+        raise Refusal(f"its header does not say type, shape and place of {say(name)}")
+    dtype, shape, place = said["dtype"], said["shape"], said["data_offsets"]
+    if not isinstance(dtype, str) or dtype not in DTYPES:
+        raise Refusal(f"its tensor {say(name)} is of the unknown type {say(dtype)}")
+    for numbers in (shape, place):
+        if not isinstance(numbers, list) or not all(is_int(each) and 0 <= each < 2**63 for each in numbers):
+            raise Refusal(f"its tensor {say(name)} has a shape or a place that is no list of whole numbers")
+    if len(shape) > 64 or len(place) != 2:
+        raise Refusal(f"its tensor {say(name)} has {len(shape)} dimensions and {len(place)} ends")
+    if prod(shape) * DTYPES[dtype].itemsize != place[1] - place[0]:
+        raise Refusal(f"its tensor {say(name)} of {dtype} and shape {say(shape)} has {place[1] - place[0]} bytes")
+    return Stored(DTYPES[dtype], tuple(shape), *place)
+
+
+def open_regular(path: Path) -> BinaryIO:
+    """Open a file, and nothing else: a pipe would be waited for, a device read for ever."""
+    try:
+        flags = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
+        _refuse_irregular(os.stat(path))
+        descriptor = os.open(path, flags)
+        try:
+            _refuse_irregular(os.fstat(descriptor))
+        except Refusal:
+            os.close(descriptor)
+            raise
+        return os.fdopen(descriptor, "rb")
+    except FileNotFoundError:
+        raise FileNotFoundError(f"there is no file {path}") from None
+    except (OSError, ValueError) as error:  # ValueError: a name with a zero byte
+        raise Refusal(f"it cannot be opened ({say(getattr(error, 'strerror', None) or error)})") from error
+
+
+def _refuse_irregular(found: os.stat_result) -> None:
+    if stat.S_ISDIR(found.st_mode):
+        raise Refusal("it is a folder")
+    if not stat.S_ISREG(found.st_mode):
+        raise Refusal("it is no regular file")
+
+
+def misfit(wanted: Mapping[str, Tensor], found: Mapping[str, Stored]) -> str | None:
+    """Return what is wrong with stored tensors that are to become the state of a module; None where nothing is.
+
+    A parameter of a lazy module, which has no shape yet, takes any.
+    """
+    for name, tensor in wanted.items():
+        if name not in found:
+            return f"it lacks {name}"
+        if torch.nn.parameter.is_lazy(tensor):
+            continue
+        if found[name].shape != tuple(tensor.shape):
+            return f"{name} has shape {say(found[name].shape)}, {tuple(tensor.shape)} was wanted"
+        if found[name].dtype != tensor.dtype:
+            return f"{name} is of {found[name].dtype}, {tensor.dtype} was wanted"
+    for name in found:
+        if name not in wanted:
+            return f"it has {say(name)}, which the network lacks"
+    return None
+
+
+def write_tensors(path: Path, tensors: Mapping[str, Tensor], metadata: dict[str, str]) -> None:
+    """Write a file so that a process that dies leaves the old one or the new one, never half of one."""
+    from safetensors.torch import save_file
+
+    # Each on memory of its own, which safetensors asks for: views of one tensor would be written twice or not at all.
+    own = {name: tensor.detach().cpu().contiguous().clone() for name, tensor in tensors.items()}
+    for name, tensor in own.items():
+        if tensor.dtype not in DTYPES.values():
+            raise ValueError(f"{name} is of {tensor.dtype}, which no safetensors file holds: use another type")
+    beside = path.with_name(f"{path.name}.{os.getpid()}.part")
+    try:
+        save_file(own, beside, metadata=metadata)
+        with beside.open("rb+") as file:
+            os.fsync(file.fileno())
+        beside.replace(path)
+    finally:
+        with suppress(OSError):
+            beside.unlink(missing_ok=True)
