@@ -1,0 +1,48 @@
+"""List names of classes and constants that are defined in two places of the package, each with another meaning.
+
+Exits with 1 where there is one that is not argued below.
+"""
+
+from __future__ import annotations
+
+import ast
+import sys
+from collections import defaultdict
+from pathlib import Path
+
+SOURCE = Path(__file__).resolve().parents[1] / "src"
+
+EXEMPT = ("gapmin/selection/",)
+"""Rewritten as `gapmin.transfer`; its names are not worth a rename."""
+
+ARGUED: dict[str, str] = {}
+"""Names that may stand for several things, and why."""
+
+
+def main() -> int:
+    places: dict[str, list[str]] = defaultdict(list)
+    for file in sorted(SOURCE.rglob("*.py")):
+        path = file.relative_to(SOURCE).as_posix()
+        if path.startswith(EXEMPT):
+            continue
+        for name, line in _defined(ast.parse(file.read_text())):
+            places[name].append(f"{path}:{line}")
+    repeated = {name: where for name, where in sorted(places.items()) if len(where) > 1 and name not in ARGUED}
+    for name, where in repeated.items():
+        print(f"{name}: {', '.join(where)}")
+    return 1 if repeated else 0
+
+
+def _defined(tree: ast.Module) -> list[tuple[str, int]]:
+    """Return public classes and constants of a module, and type aliases."""
+    found = []
+    for node in tree.body:
+        if isinstance(node, ast.ClassDef):
+            found.append((node.name, node.lineno))
+        targets = node.targets if isinstance(node, ast.Assign) else [node.target] if isinstance(node, ast.AnnAssign) else []
+        found += [(each.id, node.lineno) for each in targets if isinstance(each, ast.Name)]
+    return [(name, line) for name, line in found if not name.startswith("_")]
+
+
+if __name__ == "__main__":
+    sys.exit(main())
