@@ -296,10 +296,10 @@ def test_tensorboard_gets_every_figure(tmp_path):
 # PyTorch is imported once; each run is a process of its own, forked from there, and killed for good.
 SCRIPT = """
 import os, signal, sys
+import safetensors.torch
 import torch
 from torch import nn
 from gapmin.deep import *
-from gapmin.deep import checkpoint
 from gapmin.deep.batches import TaskRows
 
 torch.set_num_threads(1)
@@ -309,7 +309,7 @@ OBJECTIVES = {
     "amtnn": lambda: AMTNN(critic_hidden=4),
     "dropout": Uniform,
 }
-taken, save = 0, torch.save
+taken, save = 0, safetensors.torch.save_file
 torch.optim.Adam([nn.Parameter(torch.zeros(1))])  # what PyTorch imports late, it is to import before the forks
 
 def fit(name, folder, out, kill_at, how):
@@ -333,16 +333,15 @@ def fit(name, folder, out, kill_at, how):
             os.kill(os.getpid(), signal.SIGKILL)
         return found
 
-    def half(state, file):
-        save(state, file)
+    def half(tensors, path, metadata):
+        save(tensors, path, metadata)
         if how == "write" and taken >= kill_at:
-            file.truncate(100)
-            file.flush()
+            os.truncate(path, 100)
             os.kill(os.getpid(), signal.SIGKILL)
 
-    trainer.step, checkpoint.torch.save = counted, half
+    trainer.step, safetensors.torch.save_file = counted, half
     history = trainer.fit(rows, validation)
-    save({"state": trainer.objective.state_dict(), "history": history, "steps": taken}, out)
+    torch.save({"state": trainer.objective.state_dict(), "history": history, "steps": taken}, out)
 
 for line in sys.stdin:
     name, folder, out, kill_at, how = line.split()
@@ -495,11 +494,11 @@ def test_a_checkpoint_that_fails_to_be_written_leaves_the_old_one(tmp_path, monk
     path = tmp_path / CHECKPOINT
     write_checkpoint(path, {"step": 1}, {"seed": 0})
 
-    def full(state, file):
-        file.write(b"half")
+    def full(tensors, path, metadata):
+        path.write_bytes(b"half")
         raise OSError("no space left on device")
 
-    monkeypatch.setattr(torch, "save", full)
+    monkeypatch.setattr("safetensors.torch.save_file", full)
     with pytest.raises(OSError, match="no space left"):
         write_checkpoint(path, {"step": 2}, {"seed": 0})
     assert read_checkpoint(path, {"seed": 0}) == {"step": 1}

@@ -43,6 +43,7 @@ _METADATA = "__metadata__"
 class Stored:
     """What a file says of one of its tensors."""
 
+    name: str
     dtype: torch.dtype
     shape: tuple[int, ...]
     begin: int
@@ -90,7 +91,10 @@ class TensorFile:
         self._file.close()
 
     def _read_header(self) -> tuple[dict[str, str], dict[str, Stored]]:
-        length = int.from_bytes(self._read(8), "little")
+        start = self._read(8)
+        if start.startswith(b"PK"):
+            raise Refusal("it is a zip archive, as PyTorch and gapmin's checkpoints of format 1 have it, with a pickle")
+        length = int.from_bytes(start, "little")
         if length > self.size - 8:
             raise Refusal(f"its header is said to have {length} bytes, and the file has {self.size}")
         if length > LARGEST_TEXT:
@@ -146,7 +150,7 @@ def _stored(name: str, said: Any) -> Stored:
         raise Refusal(f"its tensor {say(name)} has {len(shape)} dimensions and {len(place)} ends")
     if prod(shape) * DTYPES[dtype].itemsize != place[1] - place[0]:
         raise Refusal(f"its tensor {say(name)} of {dtype} and shape {say(shape)} has {place[1] - place[0]} bytes")
-    return Stored(DTYPES[dtype], tuple(shape), *place)
+    return Stored(name, DTYPES[dtype], tuple(shape), *place)
 
 
 def open_regular(path: Path) -> BinaryIO:

@@ -7,6 +7,8 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from gapmin.deep._resuming import check_module
+
 if TYPE_CHECKING:
     from gapmin.deep.trainer import Trainer
 
@@ -33,6 +35,12 @@ class Callback:
     def state_dict(self) -> dict[str, Any]:
         """Return what a resumed run needs."""
         return {}
+
+    def check_state(self, state: dict[str, Any], trainer: Trainer) -> None:
+        """Raise ValueError where a state is none that `state_dict` could have returned in this run.
+
+        It is called before any tensor is read: instead of each there is an object with its `shape` and `dtype`.
+        """
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
         """Take it back."""
@@ -101,6 +109,15 @@ class EarlyStopping(Callback):
     def state_dict(self) -> dict[str, Any]:
         """Return the best so far."""
         return {"best": self.best, "waited": self.waited, "weights": self._weights}
+
+    def check_state(self, state: dict[str, Any], trainer: Trainer) -> None:
+        """Refuse weights that are not of the network."""
+        if state.keys() != {"best", "waited", "weights"}:
+            raise ValueError("it has not exactly best, waited and weights")
+        if type(state["best"]) not in (float, int, type(None)) or type(state["waited"]) is not int:
+            raise ValueError(f"best is {state['best']!r} and waited {state['waited']!r}")
+        if state["weights"] is not None:
+            check_module(trainer.objective, state["weights"], "weights")
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
         """Take it back."""

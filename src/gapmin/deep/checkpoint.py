@@ -1,72 +1,136 @@
-"""Checkpoints: written whole or not at all, read without running code, refused where they do not belong."""
+"""Checkpoints: written whole or not at all, read without running code, refused where they do not belong.
+
+A checkpoint is a safetensors file. Its header holds, as JSON, what tells the run from others and the tree of its
+state, in which names stand for the tensors.
+"""
 
 from __future__ import annotations
 
-import os
+import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-import torch
+from torch import Tensor
 
-_FORMAT = 1
+from gapmin.deep._plain import TENSOR, Refusal, check_size, decode, encode, is_int, parse_json, say
+from gapmin.deep._tensorfile import Stored, TensorFile, write_tensors
+
+REMEDY = "name another checkpoint_dir, or remove the file to start anew"
+_FORMAT = 2
+_KEY = "gapmin checkpoint"
+_OF_FORMAT_1 = "checkpoint.pt"
 
 
 def write_checkpoint(path: Path, state: dict[str, Any], fingerprint: dict[str, Any]) -> None:
     """Write `state` so that a process that dies leaves the old checkpoint or the new one, never half of one."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    beside = path.with_name(f"{path.name}.{os.getpid()}.part")
-    content = {"format": _FORMAT, "fingerprint": plain_values(fingerprint), "state": plain_values(state)}
+    tensors: dict[str, Tensor] = {}
+
+    def keep(value: Any, name: str) -> dict[str, str]:
+        if not isinstance(value, Tensor):
+            raise TypeError(f"{name} is {value!r}, and a checkpoint holds plain numbers, texts, lists, dicts, tensors")
+        while name in tensors:
+            name += "'"
+        tensors[name] = value
+        return {TENSOR: name}
+
     try:
-        with beside.open("wb") as file:
-            torch.save(content, file)
-            file.flush()
-            os.fsync(file.fileno())
-        beside.replace(path)
+        said = {"format": _FORMAT, "fingerprint": encode(fingerprint), "state": encode(state, keep)}
+        header = json.dumps(said, allow_nan=False)
+        check_size(header, "its header")
+    except (TypeError, Refusal) as error:
+        raise ValueError(f"{path} cannot be written ({say(error)}): keep less, or set checkpoint_dir=None") from error
+    path.parent.mkdir(parents=True, exist_ok=True)
+    try:
+        write_tensors(path, tensors, {_KEY: header})
     finally:
         for left in path.parent.glob(f"{path.name}.*.part"):  # also those of processes that were killed
             left.unlink(missing_ok=True)
 
 
-def plain_values(value: Any) -> Any:
-    """Return dicts and lists with Python's numbers for numpy's, which a reader that runs no code would refuse.
-
-    Examples
-    --------
-    >>> plain_values({"lr": np.float64(0.5), "sizes": (np.int64(3), "all")})
-    {'lr': 0.5, 'sizes': [3, 'all']}
-    """
-    if isinstance(value, dict):
-        return {key: plain_values(each) for key, each in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [plain_values(each) for each in value]
-    return value.tolist() if isinstance(value, (np.generic, np.ndarray)) else value
-
-
-def read_checkpoint(path: Path, fingerprint: dict[str, Any]) -> dict[str, Any] | None:
+def read_checkpoint(
+    path: Path, fingerprint: dict[str, Any], check: Callable[[dict[str, Any]], None] | None = None
+) -> dict[str, Any] | None:
     """Return the state of a checkpoint of this very run; None where there is no file.
+
+    Parameters
+    ----------
+    path : Path
+    fingerprint : dict
+        What tells this run from others. It is compared before any tensor is read.
+    check : callable, optional
+        Gets the state with a `Stored` in the place of each tensor, before any of them is read; raises `Refusal` where
+        it is none that this run could have.
 
     Raises
     ------
     ValueError
         If the file is no checkpoint, or one of a run with other settings, shapes or data.
     """
-    if not path.exists():
-        return None
-    remedy = "name another checkpoint_dir, or remove the file to start anew"
     try:
-        content = torch.load(path, map_location="cpu", weights_only=True)
-        found_format, found, state = content["format"], content["fingerprint"], content["state"]
-    except Exception as error:
-        raise ValueError(f"{path} is not a checkpoint that can be read ({type(error).__name__}): {remedy}") from error
-    if found_format != _FORMAT:
-        raise ValueError(f"{path} has checkpoint format {found_format}, this gapmin writes {_FORMAT}: {remedy}")
-    fingerprint = plain_values(fingerprint)
-    differs = [name for name in {**fingerprint, **found} if found.get(name) != fingerprint.get(name)]
-    if differs:
-        name = differs[0]
-        raise ValueError(
-            f"{path} is of another run: its {name} is {found.get(name)!r}, here it is {fingerprint.get(name)!r}: "
-            f"{remedy}"
-        )
-    return dict(state)
+        with TensorFile(path) as file:
+            state = _read_state(path, file, encode(fingerprint), check or (lambda _: None))
+            tensors = file.read()
+    except FileNotFoundError:
+        old = path.with_name(_OF_FORMAT_1)
+        if old.exists():
+            raise ValueError(f"{old} has checkpoint format 1, this gapmin reads {_FORMAT}: {REMEDY}") from None
+        return None
+    except Refusal as error:
+        raise refused(path, error) from error
+    return dict(_filled(state, tensors))
+
+
+def refused(path: Path | None, fault: object) -> ValueError:
+    """Return the error of a checkpoint that cannot be used."""
+    return ValueError(f"{path} is not a checkpoint that can be read ({say(fault)}): {REMEDY}")
+
+
+def _read_state(
+    path: Path, file: TensorFile, fingerprint: dict[str, Any], check: Callable[[dict[str, Any]], None]
+) -> dict[str, Any]:
+    """Return the state with a `Stored` for each tensor, once the file was found to be of this run."""
+    if _KEY not in file.metadata:
+        raise Refusal("its header does not describe a run")
+    said = parse_json(file.metadata[_KEY], "its description")
+    if not isinstance(said, dict) or not is_int(said.get("format")):
+        raise Refusal("its description names no format")
+    if said["format"] != _FORMAT:
+        raise ValueError(f"{path} has checkpoint format {said['format']}, this gapmin reads {_FORMAT}: {REMEDY}")
+    if said.keys() != {"format", "fingerprint", "state"}:
+        raise Refusal("its description has not exactly format, fingerprint and state")
+    found, state = said["fingerprint"], said["state"]
+    if not isinstance(found, dict) or not isinstance(state, dict):
+        raise Refusal("its fingerprint or its state is no dictionary")
+    for name in {**fingerprint, **found}:
+        if name not in found or name not in fingerprint or not _same(found[name], fingerprint[name]):
+            theirs, ours = (each.get(name, "not there") for each in (found, fingerprint))
+            raise ValueError(
+                f"{path} is of another run: its {say(name)} is {say(repr(theirs))}, here it is {say(repr(ours))}: "
+                f"{REMEDY}"
+            )
+    left = dict(file.tensors)
+
+    def take(name: str) -> Stored:
+        if name not in left:
+            raise Refusal(f"its state asks for the tensor {say(name)}, which is not there or was asked for before")
+        return left.pop(name)
+
+    tree: dict[str, Any] = decode(state, take)
+    check(tree)
+    if left:
+        raise Refusal(f"it has the tensor {say(min(left))}, which its state does not ask for")
+    return tree
+
+
+def _same(one: Any, other: Any) -> bool:
+    return json.dumps(one, sort_keys=True) == json.dumps(other, sort_keys=True)  # to Python, 1 is True and 1.0
+
+
+def _filled(tree: Any, tensors: dict[str, Tensor]) -> Any:
+    """Return the tree with the tensors in their places."""
+    if isinstance(tree, Stored):
+        return tensors[tree.name]
+    if isinstance(tree, dict):
+        return {key: _filled(each, tensors) for key, each in tree.items()}
+    return [_filled(each, tensors) for each in tree] if isinstance(tree, list) else tree

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -13,13 +14,15 @@ from torch import Tensor
 
 from gapmin._progress import counting
 from gapmin._version import __version__
+from gapmin.deep._plain import Refusal
+from gapmin.deep._resuming import check_generator, check_state, of_callbacks
 from gapmin.deep.batches import TaskRows, epoch_plan
 from gapmin.deep.callbacks import Callback, Record
-from gapmin.deep.checkpoint import read_checkpoint, write_checkpoint
+from gapmin.deep.checkpoint import read_checkpoint, refused, write_checkpoint
 from gapmin.deep.engine import Engine, Forward
 from gapmin.deep.objectives import Objective, Step
 
-CHECKPOINT = "checkpoint.pt"
+CHECKPOINT = "checkpoint.safetensors"
 
 
 class Trainer:
@@ -118,7 +121,8 @@ class Trainer:
         self._forward: Forward = objective
         objective.to(self.device)
         fused = self.device.type in ("cpu", "cuda")
-        self.optimizer = torch.optim.Adam(objective.parameters(), lr=lr, weight_decay=weight_decay, fused=fused)
+        self.make_optimizer = partial(torch.optim.Adam, lr=lr, weight_decay=weight_decay, fused=fused)
+        self.optimizer = self.make_optimizer(objective.parameters())
 
     def fit(self, rows: TaskRows, validation: TaskRows | None = None, holdout: TaskRows | None = None) -> list[Record]:
         """Train, from the start or from the checkpoint; return the history.
@@ -143,7 +147,7 @@ class Trainer:
         return self.history
 
     def _run(self, rows: TaskRows, validation: TaskRows | None, holdout: TaskRows | None) -> None:
-        at = self._resume()
+        at = self._resume(-(-max(rows.sizes) // self.batch_size))
         self.engine.in_first(self._begin)
         name = type(self.objective).__name__
         with counting(self.epochs, at.epoch, self.verbose, name) as advance:
@@ -226,19 +230,36 @@ class Trainer:
             self.engine.in_first(lambda: write_checkpoint(path, self._state(at), self.fingerprint))
 
     def _state(self, at: _Position) -> dict[str, Any]:
+        names = [name for name, _ in self.objective.named_parameters()]
+        # As tensors, the relations of many epochs of many tasks do not weigh down the checkpoint's header.
+        as_tensor = [
+            {**record, "relation": torch.tensor(record["relation"], dtype=torch.float64)}
+            if "relation" in record
+            else record
+            for record in self.history
+        ]
         return {
             "objective": self.objective.state_dict(),
-            "optimizer": self.optimizer.state_dict(),
+            "optimizer": {names[i]: kept for i, kept in self.optimizer.state_dict()["state"].items()},
             "position": at.state_dict(),
-            "history": self.history,
+            "history": as_tensor,
             "callbacks": [[type(callback).__name__, callback.state_dict()] for callback in self.callbacks],
             "rng": self.engine.rng_state(),
         }
 
-    def _resume(self) -> _Position:
+    def _read(self, n_steps: int) -> dict[str, Any] | None:
+        assert self.path is not None
+        state = read_checkpoint(self.path, self.fingerprint, lambda found: check_state(found, self, n_steps))
+        if state is not None:
+            try:
+                check_generator(state["rng"])
+            except Refusal as error:
+                raise refused(self.path, error) from error
+        return state
+
+    def _resume(self, n_steps: int) -> _Position:
         at = _Position(self.objective.net.n_tasks)
-        path = self.path
-        state = None if path is None else self.engine.in_first(lambda: read_checkpoint(path, self.fingerprint))
+        state = None if self.path is None else self.engine.in_first(lambda: self._read(n_steps))
         if state is None:
             self.history = []
             return at
@@ -247,19 +268,32 @@ class Trainer:
                 f"{self.path} is {state['position']['epoch']} epochs far, and epochs is {self.epochs}: "
                 "ask for as many, or name another checkpoint_dir"
             )
+        try:
+            for callback, mine in of_callbacks(self.callbacks, state["callbacks"]):
+                callback.load_state_dict(mine)
+        except Exception as error:  # whatever the callback's own code makes of a state that is not its own
+            raise refused(self.path, f"{type(error).__name__} of a callback: {error}") from error
         self.objective.load_state_dict(state["objective"])
-        self.optimizer.load_state_dict(state["optimizer"])
+        self._load_optimizer(state["optimizer"])
         at.load_state_dict(state["position"], self.device)
-        self.history = state["history"]
-        kept = list(state["callbacks"])
-        for callback in self.callbacks:
-            # By kind and order: a callback that was not there before starts anew.
-            mine = next((each for each in kept if each[0] == type(callback).__name__), None)
-            if mine is not None:
-                kept.remove(mine)
-                callback.load_state_dict(mine[1])
+        self.history = [
+            {**record, "relation": record["relation"].tolist()} if "relation" in record else record
+            for record in state["history"]
+        ]
         self.engine.set_rng_state(state["rng"])
         return at
+
+    def _load_optimizer(self, state: dict[str, dict[str, Tensor]]) -> None:
+        kept = {}
+        for i, (name, parameter) in enumerate(self.objective.named_parameters()):
+            if name in state:
+                # In the memory format of the parameter: a fused step goes through the memory of both in one order.
+                kept[i] = {
+                    slot: torch.empty_like(parameter).copy_(value) if value.ndim else value
+                    for slot, value in state[name].items()
+                }
+        groups = self.optimizer.state_dict()["param_groups"]
+        self.optimizer.load_state_dict({"state": kept, "param_groups": groups})
 
 
 class _Position:
@@ -297,8 +331,8 @@ class _Position:
         return {"epoch": self.epoch, "step": self.step, "stopped": self.stopped, "sums": self.sums, "seen": self.seen}
 
     def load_state_dict(self, state: dict[str, Any], device: torch.device) -> None:
-        self.__dict__.update(state)
-        self.sums = {name: value.to(device) for name, value in self.sums.items()}
+        self.epoch, self.step, self.stopped, self.seen = (state[each] for each in ("epoch", "step", "stopped", "seen"))
+        self.sums = {name: value.to(device) for name, value in state["sums"].items()}
 
 
 @torch.no_grad()

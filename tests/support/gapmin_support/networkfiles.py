@@ -51,20 +51,24 @@ def fitted(objective="uniform", **params):
 class Content:
     """What a file holds, to be changed and written again by hand: safetensors itself would not write most of it."""
 
-    def __init__(self, content):
+    def __init__(self, content, key="gapmin"):
+        self.key = key
         (length,) = struct.unpack("<Q", content[:8])
         self.header, self.data = json.loads(content[8 : 8 + length]), content[8 + length :]
-        self.said = json.loads(self.header["__metadata__"]["gapmin"])
+        self.said = json.loads(self.header["__metadata__"][key])
 
     def write(self, path, said=None, header=None, length=None):
-        self.header["__metadata__"]["gapmin"] = json.dumps(self.said) if said is None else said
+        self.header["__metadata__"][self.key] = json.dumps(self.said) if said is None else said
         text = json.dumps(self.header).encode() if header is None else header
         path.write_bytes(struct.pack("<Q", len(text) if length is None else length) + text + self.data)
         return path
 
     def replace(self, name, array):
         """Give a tensor another type or shape, behind all others."""
-        raw, kinds = np.ascontiguousarray(array).tobytes(), {"f4": "F32", "f8": "F64", "f2": "F16", "i4": "I32"}
+        raw, kinds = (
+            np.ascontiguousarray(array).tobytes(),
+            {"f4": "F32", "f8": "F64", "f2": "F16", "i4": "I32", "u1": "U8"},
+        )
         begin, end = self.header[name]["data_offsets"]
         self.data = self.data[:begin] + self.data[end:] + raw
         del self.header[name]
