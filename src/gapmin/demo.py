@@ -5,15 +5,16 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from operator import call
 from typing import Any
 
 import numpy as np
-from joblib import Parallel, delayed, effective_n_jobs
+from joblib import effective_n_jobs
 from sklearn.base import clone
 from threadpoolctl import threadpool_limits
 
 from gapmin._demo_multitask import MultitaskPlan, train
-from gapmin._parallel import worker_options
+from gapmin._parallel import run_parallel
 from gapmin.boosting import (
     AdaBoostClassifier,
     AdaBoostRegressor,
@@ -187,9 +188,7 @@ def run_demo(
         ]
     found: dict[str, list[Any]] = {"gaps": [], "multitask": [], "cells": [], "curve": []}
     done, whole = 0.0, sum(task.effort for _, _, task in steps)
-    # Ctrl-C reaches the workers too: this process answers it, and ends them.
-    parallel = Parallel(n_jobs=n_jobs, return_as="generator", batch_size=1, **worker_options())
-    results = parallel(delayed(work)(task) for _, work, task in steps)
+    results = run_parallel(call, [(work, task) for _, work, task in steps], n_jobs, batch_size=1)
     for (part, _, task), result in zip(steps, results, strict=True):
         found[part].append(result)
         done += task.effort

@@ -8,12 +8,13 @@ from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
-from joblib import Parallel, delayed
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import clone, is_classifier
 from sklearn.frozen import FrozenEstimator
 from sklearn.utils import _safe_indexing, check_random_state
 from sklearn.utils.validation import _num_samples, check_consistent_length
+
+from gapmin._parallel import run_parallel
 
 __all__ = ["GapInterval", "GapTest", "PerformanceGap", "RiskBound", "gap_interval", "gap_test"]
 
@@ -304,4 +305,4 @@ def _gaps(
 
     if not (hasattr(X, "iloc") or hasattr(X, "shape")):
         X = np.asarray(X)
-    return np.array(Parallel(n_jobs=n_jobs)(delayed(one)(*case) for case in cases))
+    return np.array(list(run_parallel(one, cases, n_jobs)))

@@ -143,11 +143,10 @@ def test_workers_that_are_killed_again_and_again_end_the_run_with_a_reason(tmp_p
 
 def test_workers_end_when_their_parent_is_killed():
     code = (
-        "import os, time\n"
-        "from joblib import Parallel, delayed\n"
-        "from gapmin._parallel import worker_options\n"
+        "import time\n"
+        "from gapmin._parallel import run_parallel\n"
         "print('go', flush=True)\n"
-        "Parallel(2, **worker_options())(delayed(time.sleep)(600) for _ in range(4))\n"
+        "list(run_parallel(time.sleep, [(600,)] * 4, 2))\n"
     )
     with subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE) as parent:
         assert parent.stdout is not None

@@ -5,14 +5,14 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from operator import call
 from typing import Any
 
 import numpy as np
-from joblib import Parallel, delayed
 from numpy.typing import NDArray
 
 from gapmin._errors import error_of
-from gapmin._parallel import deaf_children, one_thread, worker_options
+from gapmin._parallel import one_thread, run_parallel
 from gapmin.domains import TargetKFold
 from gapmin.selection._fitting import fit_with_domains
 from gapmin.selection._trials import Fold
@@ -80,10 +80,7 @@ def measure(rows: Rows, model: Any, train: NDArray[np.intp], test: NDArray[np.in
 
 def run(steps: Sequence[Step], n_jobs: int | None, on_done: Callable[[float], object]) -> Iterator[Any]:
     """Do the steps side by side, and hand out what they return, in their order."""
-    # Ctrl-C reaches the workers too: this process answers it, and ends them.
-    parallel = Parallel(n_jobs=n_jobs, return_as="generator", batch_size=1, **worker_options())
-    with deaf_children():
-        results = parallel(delayed(step.work)(*step.arguments) for step in steps)
+    results = run_parallel(call, [(step.work, *step.arguments) for step in steps], n_jobs, batch_size=1)
     for step, result in zip(steps, results, strict=True):
         on_done(step.effort)
         yield result

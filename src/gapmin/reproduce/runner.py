@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cache
 from importlib.metadata import version
 
-from gapmin._parallel import one_thread, worker_options
+from gapmin._parallel import one_thread, run_parallel
 from gapmin._version import __version__
 
 from .cells import OF_NETWORKS, Cell, Outcome
@@ -121,21 +121,14 @@ def on_this_machine(n_jobs: int = -1) -> Completed:
     """Run cells in processes of this machine, started anew where some of them are killed."""
 
     def completed(cells: Sequence[Cell]) -> Iterator[Outcome]:
-        from joblib import Parallel, delayed
         from joblib.externals.loky.process_executor import BrokenProcessPool
 
         left = {cell.key: cell for cell in cells}
         n_lost = 0
         while n_lost <= MAX_RESTARTS:
-            parallel = Parallel(
-                n_jobs=n_jobs,
-                return_as="generator_unordered",
-                batch_size=1,
-                pre_dispatch="2*n_jobs",
-                **worker_options(),
-            )
+            tasks = [(cell,) for cell in left.values()]
             try:
-                for outcome in parallel(delayed(run_cell)(cell) for cell in list(left.values())):
+                for outcome in run_parallel(run_cell, tasks, n_jobs, batch_size=1, in_order=False):
                     del left[outcome.cell.key]
                     n_lost = 0
                     yield outcome

@@ -8,8 +8,8 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, clone
-from sklearn.utils.parallel import Parallel, delayed
 
+from gapmin._parallel import run_parallel
 from gapmin.boosting._rows import Array
 from gapmin.selection._fitting import fit_with_domains, inner_model, predict_any
 
@@ -43,9 +43,8 @@ class _Blended(BaseEstimator):
     def fit(self, X: Any, y: ArrayLike, *, sample_domain: ArrayLike | None = None, n_jobs: int | None = None) -> Self:
         """Fit every member to the same rows, so many at a time."""
         # In threads: trees and BLAS release the interpreter's lock, and the rows are not copied.
-        self.estimators_ = Parallel(n_jobs=n_jobs, prefer="threads")(
-            delayed(fit_with_domains)(clone(each), X, y, sample_domain) for each in self.estimators
-        )
+        tasks = [(clone(each), X, y, sample_domain) for each in self.estimators]
+        self.estimators_ = list(run_parallel(fit_with_domains, tasks, n_jobs, threads=True))
         if isinstance(self, ClassifierMixin):
             self.classes_ = np.unique(np.asarray(y))
         # The members' own are let go: a model of many rows would hold them as often as it has members.

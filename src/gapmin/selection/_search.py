@@ -7,10 +7,9 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from joblib import effective_n_jobs
 from numpy.typing import NDArray
-from sklearn.utils.parallel import Parallel, delayed
 
+from gapmin._parallel import run_parallel
 from gapmin.boosting._rows import Array
 from gapmin.domains import TargetKFold
 from gapmin.selection._blend import Blend, greedy_weights
@@ -70,6 +69,7 @@ class Search:
         self.data = data
         self.n_splits = n_splits
         self.n_repeats = n_repeats
+        self.n_jobs = n_jobs
         self.seed = seed
         self.check_columns = check_columns
         self.on_progress = on_progress
@@ -78,8 +78,6 @@ class Search:
         self.source_rows: SourceRows | None = None
         self._likeness: dict[int, float] = {}
         self._learners_on_sources: dict[int, Array] = {}
-        # One task at a time: joblib would put together many of the cheap ones, and then as many of the dear.
-        self._parallel = Parallel(n_jobs=n_jobs, batch_size=1) if effective_n_jobs(n_jobs) > 1 else None
 
     def folds(self, repeat: int) -> list[Fold]:
         """Return the rows to train and to test on, fold by fold.
@@ -316,10 +314,8 @@ class Search:
 
     def _each(self, tasks: Sequence[tuple[Candidate, Data, Fold, int]]) -> Sequence[Array]:
         """Return what is predicted in each task."""
-        if self._parallel is None:
-            return [held_out(*task) for task in tasks]
         # The last learners are the slowest: they go first, so that no process waits for another in the end.
-        return list(self._parallel(delayed(held_out)(*task) for task in tasks[::-1]))[::-1]
+        return list(run_parallel(held_out, tasks[::-1], self.n_jobs, batch_size=1))[::-1]
 
     def _note(self, trial: Trial[Any], predicted: Array, folds: Sequence[Fold]) -> None:
         """Add a repeat to what is known of a trial."""

@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from joblib import Parallel, delayed
 from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.linear_model import Ridge
@@ -16,7 +15,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils import _safe_indexing
 
-from gapmin._parallel import one_thread, worker_options
+from gapmin._parallel import one_thread, run_parallel
 from gapmin._progress import counting
 from gapmin._statistics import TTest, corrected_t_test
 from gapmin.domains import TargetKFold
@@ -124,13 +123,11 @@ class Trials:
     def run(self, wanted: Iterable[Sources], description: str) -> None:
         """Compute what is not known yet."""
         new = [each for each in dict.fromkeys(wanted) if each not in self._known]
-        tasks = [(fold, each) for each in new for fold in self.folds]
-        parallel = Parallel(n_jobs=self.n_jobs, return_as="generator", **worker_options())
-        work = delayed(losses)
-        results = parallel(work(self.data, self.estimator, self.target_share, *task) for task in tasks)
+        given = (self.data, self.estimator, self.target_share)
+        tasks = [(*given, fold, each) for each in new for fold in self.folds]
         found = []
         with counting(len(tasks), 0, self.verbose, description) as show:
-            for result in results:
+            for result in run_parallel(losses, tasks, self.n_jobs):
                 found.append(result)
                 show(len(found), description)
         table = np.reshape(found, (len(new), len(self.folds), 2))
