@@ -1,6 +1,7 @@
 """``gapmin fit``, ``predict`` and ``explain`` as processes: the whole path, and Ctrl-C in the middle of a fit."""
 
 import json
+import os
 import signal
 import subprocess
 import sys
@@ -74,15 +75,22 @@ def test_ctrl_c_leaves_the_old_model_and_nothing_else(folder, jobs):
     before = {"target.csv", "old.csv", "new.csv", "model.skops"}
     (folder / "model.skops").write_text("an old model")
     arguments = command(*FIT, "-o", "model.skops", "--force", "--jobs", jobs)
-    with subprocess.Popen(arguments, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as fit:
+    with subprocess.Popen(
+        arguments, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True
+    ) as fit:
         while not (line := fit.stdout.readline()).startswith("Predicting price"):
             assert line, fit.stderr.read()
         started = []
         while jobs == "2" and not any("LokyProcess" in " ".join(each.cmdline()) for each in started):
             time.sleep(0.05)
             started = psutil.Process(fit.pid).children(recursive=True)
-        fit.send_signal(signal.SIGINT)
-        _, said = fit.communicate(timeout=300)
+        for _ in range(30):  # pressed again where it is not heard, as people do
+            os.killpg(fit.pid, signal.SIGINT)  # as a terminal does: to the workers too
+            try:
+                _, said = fit.communicate(timeout=10)
+                break
+            except subprocess.TimeoutExpired:
+                pass
     assert fit.returncode == 130
     assert said.splitlines()[-1] == "gapmin fit: interrupted, no model written"
     assert "Traceback" not in said

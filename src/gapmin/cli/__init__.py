@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 from gapmin._version import __version__
 from gapmin.cli import compare, data, demo, example, explain, fit, predict, reproduce
 from gapmin.cli._common import INTERRUPTED, WRONG_USAGE, MissingExtraError, require
+from gapmin.cli._signals import exit_on_signals
 
 if TYPE_CHECKING:
     import typer
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
 
 def main() -> None:
     """Run the command line: 0 when done, 1 when something is missing, 2 for wrong usage, 130 after Ctrl-C."""
+    exit_on_signals()
     sys.exit(_run(sys.argv[1:]))
 
 
