@@ -144,7 +144,7 @@ def networks(folder: Path) -> Kind:
     files = []
     for place, model in enumerate(
         (
-            GapMTNNClassifier("mlp", epochs=1, batch_size=16, random_state=0),
+            GapMTNNClassifier(extractor="mlp", epochs=1, batch_size=16, random_state=0),
             MultitaskClassifier("amtnn", extractor="mlp", epochs=1, batch_size=16, random_state=0),
         )
     ):
@@ -166,10 +166,10 @@ def network_checkpoints(folder: Path) -> Kind:
     X, y, task = multitask_rows()
     own = folder / "training"
     settings = {"batch_size": 16, "random_state": 0, "checkpoint_dir": own}
-    GapMTNNClassifier("mlp", epochs=1, **settings).fit(X, y, sample_task=task)
+    GapMTNNClassifier(extractor="mlp", epochs=1, **settings).fit(X, y, sample_task=task)
 
     def work() -> str:
-        model = GapMTNNClassifier("mlp", epochs=2, **settings).fit(X, y, sample_task=task)
+        model = GapMTNNClassifier(extractor="mlp", epochs=2, **settings).fit(X, y, sample_task=task)
         return used(lambda: model.predict(X[:5], sample_task=task[:5]))
 
     files = [(path, work) for path in sorted(own.rglob("*")) if path.is_file()]
