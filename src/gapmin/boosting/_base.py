@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import KW_ONLY, dataclass, field
 from numbers import Integral
 from os import PathLike
 from typing import Any, ClassVar
@@ -106,6 +106,7 @@ def _check_vector(vector: Any, name: str, size: int) -> None:
         raise ValueError(f"{name} has a value that is no weight")
 
 
+@dataclass(eq=False, repr=False)
 class BaseBoosting(TrainsOnRows):
     """What all boosters share: parameters, the loop and its record."""
 
@@ -118,16 +119,21 @@ class BaseBoosting(TrainsOnRows):
     _settings_of_a_round: ClassVar[tuple[str, ...]] = ()
     """Parameters that count for every round, though others of their name do not: the number of rounds in TrAdaBoost."""
 
-    checkpoint_dir: str | PathLike[str] | None
-    n_estimators: int
-    verbose: int
+    estimator: Any = None
+    _: KW_ONLY
+    n_estimators: int = 20
+    resample: bool = False
+    n_jobs: int | None = None
+    random_state: Any = None
+    verbose: int = 0
+    checkpoint_dir: str | PathLike[str] | None = None
 
-    estimators_: list[Any]
-    estimator_weights_: Array
-    estimator_errors_: Array
-    sample_weight_: Array
-    mass_history_: Array
-    domains_: NDArray[np.int64]
+    estimators_: list[Any] = field(init=False)
+    estimator_weights_: Array = field(init=False)
+    estimator_errors_: Array = field(init=False)
+    sample_weight_: Array = field(init=False)
+    mass_history_: Array = field(init=False)
+    domains_: NDArray[np.int64] = field(init=False)
 
     @abstractmethod
     def _round(self, rows: Rows, learners: Learners, log_weight: Array, so_far: list[Round]) -> Round:

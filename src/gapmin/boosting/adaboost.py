@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from os import PathLike
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
@@ -17,18 +17,20 @@ from gapmin.boosting._say import say_of
 from gapmin.boosting._vote import CombiningRegressorMixin, VotingClassifierMixin
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class _AdaBoost(BaseBoosting):
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **BaseBoosting._parameter_constraints,
         "train_on": [StrOptions({"both", "target"})],
     }
 
-    train_on: str
+    train_on: str = "both"
 
     def _used_rows(self, domain: NDArray[np.int64], weight: Array) -> NDArray[np.bool_]:
         return (weight > 0) & ((domain < 0) | (self.train_on == "both"))
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class AdaBoostClassifier(_AdaBoost, VotingClassifierMixin):
     """AdaBoost (Freund & Schapire 1997; SAMME for more than two classes) on all rows, or on the target's.
 
@@ -62,27 +64,6 @@ class AdaBoostClassifier(_AdaBoost, VotingClassifierMixin):
     0.96
     """
 
-    def __init__(
-        self,
-        estimator: Any = None,
-        *,
-        n_estimators: int = 20,
-        train_on: str = "both",
-        resample: bool = False,
-        n_jobs: int | None = None,
-        random_state: Any = None,
-        verbose: int = 0,
-        checkpoint_dir: str | PathLike[str] | None = None,
-    ) -> None:
-        self.estimator = estimator
-        self.n_estimators = n_estimators
-        self.train_on = train_on
-        self.resample = resample
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.verbose = verbose
-        self.checkpoint_dir = checkpoint_dir
-
     def _round(self, rows: Rows, learners: Learners, log_weight: Array, so_far: list[Round]) -> Round:
         (learner,) = learners.train([rows.both], log_weight)
         wrong = learners.predict(learner, rows.both) != rows.y
@@ -91,6 +72,7 @@ class AdaBoostClassifier(_AdaBoost, VotingClassifierMixin):
         return Round(learner, alpha, epsilon, alpha * wrong if 0 < epsilon < 1 else None)
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class AdaBoostRegressor(_AdaBoost, CombiningRegressorMixin):
     """AdaBoost.R2 (Drucker 1997) on all rows, or on the target's; the weighted median of the learners.
 
@@ -132,28 +114,7 @@ class AdaBoostRegressor(_AdaBoost, CombiningRegressorMixin):
         "loss": [StrOptions(set(LOSSES))],
     }
 
-    def __init__(
-        self,
-        estimator: Any = None,
-        *,
-        n_estimators: int = 20,
-        train_on: str = "both",
-        loss: str = "linear",
-        resample: bool = False,
-        n_jobs: int | None = None,
-        random_state: Any = None,
-        verbose: int = 0,
-        checkpoint_dir: str | PathLike[str] | None = None,
-    ) -> None:
-        self.estimator = estimator
-        self.n_estimators = n_estimators
-        self.train_on = train_on
-        self.loss = loss
-        self.resample = resample
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.verbose = verbose
-        self.checkpoint_dir = checkpoint_dir
+    loss: str = "linear"
 
     def _round(self, rows: Rows, learners: Learners, log_weight: Array, so_far: list[Round]) -> Round:
         (learner,) = learners.train([rows.both], log_weight)

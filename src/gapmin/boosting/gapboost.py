@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from dataclasses import dataclass, field
 from numbers import Real
-from os import PathLike
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -29,6 +29,7 @@ class GapRecord(NamedTuple):
     largest_target_weight: float
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class _GapBoost(BaseBoosting):
     """What the two algorithms share: auxiliary learners, the down-weighting of disagreement, the cap."""
 
@@ -42,14 +43,14 @@ class _GapBoost(BaseBoosting):
         "stop_when_perfect": ["boolean"],
     }
 
-    rho_source: float
-    rho_target: float
-    gamma_max: float | None
-    exact_cap: bool
-    target_share: float | None
-    stop_when_perfect: bool
+    rho_source: float = float(np.log(0.5))
+    rho_target: float = 0.0
+    gamma_max: float | None = None
+    exact_cap: bool = False
+    target_share: float | None = None
+    stop_when_perfect: bool = True
 
-    gap_history_: Array
+    gap_history_: Array = field(init=False)
 
     def _check_settings(self, rows: Rows) -> None:
         if self.rho_source > self.rho_target:
@@ -132,6 +133,7 @@ class _GapBoost(BaseBoosting):
         self.gap_history_ = np.array([outcome.record[:2] for outcome in rounds])
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class GapBoostClassifier(_GapBoost, VotingClassifierMixin):
     r"""gapBoost (Algorithm 1): boosting that lets go of source rows on which source and target disagree.
 
@@ -218,38 +220,7 @@ class GapBoostClassifier(_GapBoost, VotingClassifierMixin):
         "vote": [StrOptions({"hard", "soft"})],
     }
 
-    def __init__(
-        self,
-        estimator: Any = None,
-        *,
-        n_estimators: int = 20,
-        rho_source: float = float(np.log(0.5)),
-        rho_target: float = 0.0,
-        gamma_max: float | None = None,
-        exact_cap: bool = False,
-        target_share: float | None = None,
-        stop_when_perfect: bool = True,
-        vote: str = "hard",
-        resample: bool = False,
-        n_jobs: int | None = None,
-        random_state: Any = None,
-        verbose: int = 0,
-        checkpoint_dir: str | PathLike[str] | None = None,
-    ) -> None:
-        self.estimator = estimator
-        self.n_estimators = n_estimators
-        self.rho_source = rho_source
-        self.rho_target = rho_target
-        self.gamma_max = gamma_max
-        self.exact_cap = exact_cap
-        self.target_share = target_share
-        self.stop_when_perfect = stop_when_perfect
-        self.vote = vote
-        self.resample = resample
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.verbose = verbose
-        self.checkpoint_dir = checkpoint_dir
+    vote: str = "hard"
 
     def _check_settings(self, rows: Rows) -> None:
         super()._check_settings(rows)
@@ -299,6 +270,7 @@ class GapBoostClassifier(_GapBoost, VotingClassifierMixin):
         return proposition_1(self, delta, R)
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class GapBoostRegressor(_GapBoost, CombiningRegressorMixin):
     """gapBoostR (Algorithm 2): gapBoost for regression, on AdaBoost.R2's relative errors.
 
@@ -366,38 +338,7 @@ class GapBoostRegressor(_GapBoost, CombiningRegressorMixin):
         "loss": [StrOptions(set(LOSSES))],
     }
 
-    def __init__(
-        self,
-        estimator: Any = None,
-        *,
-        n_estimators: int = 20,
-        rho_source: float = float(np.log(0.5)),
-        rho_target: float = 0.0,
-        gamma_max: float | None = None,
-        exact_cap: bool = False,
-        target_share: float | None = None,
-        stop_when_perfect: bool = True,
-        loss: str = "linear",
-        resample: bool = False,
-        n_jobs: int | None = None,
-        random_state: Any = None,
-        verbose: int = 0,
-        checkpoint_dir: str | PathLike[str] | None = None,
-    ) -> None:
-        self.estimator = estimator
-        self.n_estimators = n_estimators
-        self.rho_source = rho_source
-        self.rho_target = rho_target
-        self.gamma_max = gamma_max
-        self.exact_cap = exact_cap
-        self.target_share = target_share
-        self.stop_when_perfect = stop_when_perfect
-        self.loss = loss
-        self.resample = resample
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.verbose = verbose
-        self.checkpoint_dir = checkpoint_dir
+    loss: str = "linear"
 
     def _round(self, rows: Rows, learners: Learners, log_weight: Array, so_far: list[Round]) -> Round:
         weight = np.exp(log_weight)

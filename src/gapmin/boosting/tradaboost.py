@@ -7,7 +7,7 @@ docs/fidelity.md lists the places.
 from __future__ import annotations
 
 import math
-from os import PathLike
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
@@ -21,6 +21,7 @@ from gapmin.boosting._say import say_of
 from gapmin.boosting._vote import CombiningRegressorMixin, VotingClassifierMixin
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class _TrAdaBoost(BaseBoosting):
     """What the two share: source rows lose weight at a fixed rate, target rows gain it by the error on the target."""
 
@@ -31,7 +32,7 @@ class _TrAdaBoost(BaseBoosting):
 
     _settings_of_a_round = ("n_estimators",)
 
-    error_on: str
+    error_on: str = "target"
 
     def _log_beta(self, rows: Rows) -> float:
         """Log of beta = 1 / (1 + sqrt(2 log N_S / K))."""
@@ -53,6 +54,7 @@ class _TrAdaBoost(BaseBoosting):
         return slice(math.ceil(n_fitted / 2) - 1, n_fitted)
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class TrAdaBoostClassifier(_TrAdaBoost, VotingClassifierMixin):
     """TrAdaBoost (Dai et al. 2007; Algorithm 4 of the paper): wrong source rows lose weight, wrong target rows gain it.
 
@@ -88,27 +90,6 @@ class TrAdaBoostClassifier(_TrAdaBoost, VotingClassifierMixin):
     0.9
     """
 
-    def __init__(
-        self,
-        estimator: Any = None,
-        *,
-        n_estimators: int = 20,
-        error_on: str = "target",
-        resample: bool = False,
-        n_jobs: int | None = None,
-        random_state: Any = None,
-        verbose: int = 0,
-        checkpoint_dir: str | PathLike[str] | None = None,
-    ) -> None:
-        self.estimator = estimator
-        self.n_estimators = n_estimators
-        self.error_on = error_on
-        self.resample = resample
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.verbose = verbose
-        self.checkpoint_dir = checkpoint_dir
-
     def _round(self, rows: Rows, learners: Learners, log_weight: Array, so_far: list[Round]) -> Round:
         (learner,) = learners.train([rows.both], log_weight)
         wrong = (learners.predict(learner, rows.both) != rows.y).astype(np.float64)
@@ -118,6 +99,7 @@ class TrAdaBoostClassifier(_TrAdaBoost, VotingClassifierMixin):
         return Round(learner, alpha, epsilon, self._log_factor(rows, alpha, wrong) if epsilon > 0 else None)
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class TrAdaBoostRegressor(_TrAdaBoost, CombiningRegressorMixin):
     """TrAdaBoost.R2 (Pardoe & Stone 2010; Algorithm 6 of the paper); the weighted median of the last half.
 
@@ -162,28 +144,7 @@ class TrAdaBoostRegressor(_TrAdaBoost, CombiningRegressorMixin):
         "loss": [StrOptions(set(LOSSES))],
     }
 
-    def __init__(
-        self,
-        estimator: Any = None,
-        *,
-        n_estimators: int = 20,
-        error_on: str = "target",
-        loss: str = "linear",
-        resample: bool = False,
-        n_jobs: int | None = None,
-        random_state: Any = None,
-        verbose: int = 0,
-        checkpoint_dir: str | PathLike[str] | None = None,
-    ) -> None:
-        self.estimator = estimator
-        self.n_estimators = n_estimators
-        self.error_on = error_on
-        self.loss = loss
-        self.resample = resample
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.verbose = verbose
-        self.checkpoint_dir = checkpoint_dir
+    loss: str = "linear"
 
     def _round(self, rows: Rows, learners: Learners, log_weight: Array, so_far: list[Round]) -> Round:
         (learner,) = learners.train([rows.both], log_weight)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from os import PathLike
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -14,6 +14,7 @@ from gapmin.boosting._say import say_of
 from gapmin.boosting._vote import VotingClassifierMixin
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class TransferBoostClassifier(VotingClassifierMixin):
     """TransferBoost (Algorithm 5): a source gains or loses weight as a whole, by whether it helps on the target.
 
@@ -53,26 +54,7 @@ class TransferBoostClassifier(VotingClassifierMixin):
     1.0
     """
 
-    transfer_history_: Array
-
-    def __init__(
-        self,
-        estimator: Any = None,
-        *,
-        n_estimators: int = 20,
-        resample: bool = False,
-        n_jobs: int | None = None,
-        random_state: Any = None,
-        verbose: int = 0,
-        checkpoint_dir: str | PathLike[str] | None = None,
-    ) -> None:
-        self.estimator = estimator
-        self.n_estimators = n_estimators
-        self.resample = resample
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.verbose = verbose
-        self.checkpoint_dir = checkpoint_dir
+    transfer_history_: Array = field(init=False)
 
     def _round(self, rows: Rows, learners: Learners, log_weight: Array, so_far: list[Round]) -> Round:
         weight = np.exp(log_weight)

@@ -51,7 +51,7 @@ class OnDask(BaseBoosting):
             self.client = client
 
         __init__.__signature__ = signature.replace(parameters=[*signature.parameters.values(), client])  # type: ignore[attr-defined]
-        cls.__init__ = __init__  # type: ignore[method-assign, assignment]
+        cls.__init__ = __init__  # type: ignore[method-assign]
         cls._parameter_constraints = {**cls.local_class._parameter_constraints, "client": [object]}
 
     def __sklearn_clone__(self) -> Self:
