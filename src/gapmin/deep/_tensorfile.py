@@ -58,7 +58,7 @@ class TensorFile:
 
     Parameters
     ----------
-    path : Path
+    source : Path or binary file
 
     Attributes
     ----------
@@ -75,10 +75,11 @@ class TensorFile:
         When it is no regular file, or no safetensors file, or one that is cut short.
     """
 
-    def __init__(self, path: Path) -> None:
-        self._file = open_regular(path)
+    def __init__(self, source: Path | BinaryIO) -> None:
+        self._file = open_regular(source) if isinstance(source, Path) else source
         try:
-            self.size = os.fstat(self._file.fileno()).st_size
+            self.size = self._file.seek(0, os.SEEK_END)
+            self._file.seek(0)
             self.metadata, self.tensors = self._read_header()
         except BaseException:
             self._file.close()

@@ -4,16 +4,23 @@ from __future__ import annotations
 
 import hashlib
 import http.client
+import io
 import os
 import re
-from collections.abc import Callable, Iterable, Mapping
+import zipfile
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import NamedTuple
 
 import numpy as np
 import torch
 from torch import Tensor, nn
 
+from gapmin.deep._pickles import HoldsObjectsError, check_pickles
+from gapmin.deep._plain import Refusal, say
+from gapmin.deep._tensorfile import TensorFile, open_regular
 from gapmin.deep.nets import AlexNet, ResNet18
 
 __all__ = ["find_weights", "load_weights", "pretrained"]
@@ -58,7 +65,7 @@ def load_weights(
     FileNotFoundError
         When the file is not there.
     ValueError
-        When it has another checksum, holds no weights, or does not fit the module.
+        When it cannot be opened, has another checksum, holds no weights, or does not fit the module.
 
     Examples
     --------
@@ -75,16 +82,17 @@ def load_weights(
     True
     """
     path = Path(path)
-    if not path.is_file():
-        raise FileNotFoundError(f"{path} is {'a folder' if path.is_dir() else 'not there'}: give a file of weights")
-    _check_sha256(path, sha256)
+    content = _content(path)
+    _check_sha256(path, content, sha256)
     wanted = {name: tensor for name, tensor in module.state_dict().items() if name.startswith(prefix or "")}
     if not wanted:
         raise ValueError(f"{type(module).__name__} has no entry that starts with {prefix!r}: give another prefix")
-    found = {name: tensor for name, tensor in _read(path).items() if name.startswith(prefix or "")}
+    found = {name: entry for name, entry in _entries(path, content).items() if name.startswith(prefix or "")}
     _check_fit(path, wanted, found)
-    for name in wanted.keys() & found.keys():
-        wanted[name].copy_(found[name])
+    with _reading(path):
+        tensors = {name: found[name].read() for name in wanted.keys() & found.keys()}
+    for name, tensor in tensors.items():
+        wanted[name].copy_(tensor)
 
 
 def find_weights(name: str) -> Path:
@@ -181,7 +189,20 @@ def _digits_in_name(path: Path) -> str | None:
     return match and match[1]
 
 
-def _check_sha256(path: Path, sha256: str | None) -> None:
+def _content(path: Path) -> bytes:
+    """Return the bytes of a file, read once: what is checked is what is used."""
+    if path.is_dir():
+        raise FileNotFoundError(f"{path} is a folder: give a file of weights")
+    try:
+        with open_regular(path) as file:
+            return file.read()
+    except FileNotFoundError:
+        raise FileNotFoundError(f"{path} is not there: give a file of weights") from None
+    except (OSError, Refusal) as error:
+        raise ValueError(f"{path} cannot be read ({say(error)}): give a file of weights") from error
+
+
+def _check_sha256(path: Path, content: bytes, sha256: str | None) -> None:
     expected, advice = sha256, ""
     if expected is None:
         expected, advice = _digits_in_name(path), ", or rename it if the digits in its name are no checksum"
@@ -189,8 +210,7 @@ def _check_sha256(path: Path, sha256: str | None) -> None:
         return
     if not re.fullmatch(r"[0-9a-fA-F]{8,64}", expected):
         raise ValueError(f"sha256 is {expected!r}: give the 64 hexadecimal digits, or the first 8 or more of them")
-    with path.open("rb") as stream:
-        found = hashlib.file_digest(stream, "sha256").hexdigest()
+    found = hashlib.sha256(content).hexdigest()
     if not found.startswith(expected.lower()):
         raise ValueError(
             f"{path} has the SHA-256 {found[: len(expected)]}, not the expected {expected}: download the file again"
@@ -198,45 +218,87 @@ def _check_sha256(path: Path, sha256: str | None) -> None:
         )
 
 
-def _read(path: Path) -> dict[str, Tensor]:
-    if path.suffix not in _READERS:
-        raise ValueError(f"{path} is of no known format: give one of {', '.join(_READERS)}")
+class _Entry(NamedTuple):
+    """A tensor in a file: what it is, and a way to read it."""
+
+    shape: tuple[int, ...]
+    dtype: torch.dtype
+    read: Callable[[], Tensor]
+
+
+@contextmanager
+def _reading(path: Path) -> Iterator[None]:
+    """Turn whatever is raised while a file is read into an error that says what to do."""
     try:
-        entries = _READERS[path.suffix](path)
-    except ImportError:
-        raise
-    except Exception as error:
-        if "GLOBAL" in str(error):  # how torch names an object that is not on its list of plain data
-            raise ValueError(
-                f"{path} holds Python objects beside tensors, which could run code when read, and is refused: save "
-                "module.state_dict() and not the module"
-            ) from None
+        yield
+    except HoldsObjectsError:
+        raise ValueError(
+            f"{path} holds Python objects beside tensors, which could run code when read, and is refused: save "
+            "module.state_dict() and not the module"
+        ) from None
+    except Exception as error:  # zipfile, NumPy and PyTorch each have errors of their own for damaged bytes
         raise ValueError(
             f"{path} is not a {path.suffix} file of weights, or is damaged: download or save it again"
         ) from error
-    if not isinstance(entries, Mapping) or not all(_is_plain(tensor) for tensor in entries.values()):
+
+
+def _entries(path: Path, content: bytes) -> dict[str, _Entry]:
+    """Return what a file holds by name; of formats that allow it, no tensor is read yet."""
+    if path.suffix not in _READERS:
+        raise ValueError(f"{path} is of no known format: give one of {', '.join(_READERS)}")
+    with _reading(path):
+        entries = _READERS[path.suffix](content)
+    if entries is None:
         raise ValueError(f"{path} does not hold tensors by name: save module.state_dict() alone")
-    return dict(entries)
+    return entries
 
 
-def _read_pickle(path: Path) -> Any:
-    return torch.load(path, weights_only=True, map_location="cpu")
+def _read_pickle(content: bytes) -> dict[str, _Entry] | None:
+    check_pickles(content)
+    found = torch.load(io.BytesIO(content), weights_only=True, map_location="cpu")
+    if not isinstance(found, Mapping) or not all(
+        isinstance(name, str) and _is_plain(tensor) for name, tensor in found.items()
+    ):
+        return None
+    return {name: _Entry(tuple(tensor.shape), tensor.dtype, partial(_as_is, tensor)) for name, tensor in found.items()}
 
 
-def _read_safetensors(path: Path) -> dict[str, Tensor]:
-    try:
-        from safetensors.torch import load_file
-    except ImportError as error:
-        raise ImportError('.safetensors files are read with safetensors: pip install "gapmin[deep]"') from error
-    return load_file(path)
+def _as_is(tensor: Tensor) -> Tensor:
+    return tensor
 
 
-def _read_npz(path: Path) -> dict[str, Tensor]:
-    with np.load(path, allow_pickle=False) as arrays:
-        return {name: torch.from_numpy(array) for name, array in arrays.items()}
+def _is_plain(value: object) -> bool:
+    return isinstance(value, Tensor) and value.layout is torch.strided and not value.is_quantized
 
 
-_READERS: dict[str, Callable[[Path], Any]] = {
+def _read_safetensors(content: bytes) -> dict[str, _Entry]:
+    with TensorFile(io.BytesIO(content)) as file:
+        tensors = file.read()
+    return {name: _Entry(tuple(each.shape), each.dtype, partial(_as_is, each)) for name, each in tensors.items()}
+
+
+def _read_npz(content: bytes) -> dict[str, _Entry]:
+    archive = zipfile.ZipFile(io.BytesIO(content))
+    entries = {}
+    for member in archive.infolist():
+        name = member.filename.removesuffix(".npy")
+        if name in entries or member.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
+            raise ValueError(f"{name} is there twice, or compressed in a way that NumPy never does")
+        with archive.open(member) as file:
+            start = io.BytesIO(file.read(2**14))  # a header that is said to be longer is not waited for
+        version = np.lib.format.read_magic(start)
+        read = {(1, 0): np.lib.format.read_array_header_1_0, (2, 0): np.lib.format.read_array_header_2_0}[version]
+        shape, _, dtype = read(start)
+        entries[name] = _Entry(shape, torch.from_numpy(np.empty(0, dtype)).dtype, partial(_unzip, archive, member))
+    return entries
+
+
+def _unzip(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> Tensor:
+    with archive.open(member) as file:
+        return torch.from_numpy(np.lib.format.read_array(file, allow_pickle=False))
+
+
+_READERS: dict[str, Callable[[bytes], dict[str, _Entry] | None]] = {
     ".pth": _read_pickle,
     ".pt": _read_pickle,
     ".safetensors": _read_safetensors,
@@ -244,11 +306,7 @@ _READERS: dict[str, Callable[[Path], Any]] = {
 }
 
 
-def _is_plain(value: object) -> bool:
-    return isinstance(value, Tensor) and value.layout is torch.strided and not value.is_quantized
-
-
-def _check_fit(path: Path, wanted: Mapping[str, Tensor], found: Mapping[str, Tensor]) -> None:
+def _check_fit(path: Path, wanted: Mapping[str, Tensor], found: Mapping[str, _Entry]) -> None:
     missing = [name for name in wanted.keys() - found.keys() if not name.endswith("num_batches_tracked")]
     if missing:
         raise ValueError(
@@ -262,15 +320,18 @@ def _check_fit(path: Path, wanted: Mapping[str, Tensor], found: Mapping[str, Ten
             'with prefix, as in prefix="features."'
         )
     for name in [name for name in wanted if name in found]:
-        if wanted[name].shape != found[name].shape:
+        if tuple(wanted[name].shape) != found[name].shape:
             raise ValueError(
-                f"{name} has the shape {tuple(found[name].shape)} in {path} and {tuple(wanted[name].shape)} in the "
+                f"{name} has the shape {found[name].shape} in {path} and {tuple(wanted[name].shape)} in the "
                 "module: give the file of this network"
             )
-        if wanted[name].is_floating_point() != found[name].is_floating_point():
-            raise ValueError(f"{name} is {found[name].dtype} in {path} and {wanted[name].dtype} in the module")
+        if wanted[name].is_floating_point() != found[name].dtype.is_floating_point:
+            raise ValueError(
+                f"{name} is {found[name].dtype} in {path} and {wanted[name].dtype} in the module: give the file of "
+                "this network"
+            )
 
 
 def _listed(names: Iterable[str]) -> str:
-    first, *others = sorted(names)
+    first, *others = map(say, sorted(names))
     return f"{first} and {len(others)} more entries" if others else first
