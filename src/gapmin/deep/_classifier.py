@@ -343,5 +343,13 @@ class NetworkClassifier(ClassifierMixin, BaseEstimator):
         path : str or Path
         extractor : Module, optional
             For a model whose extractor was a module of yours: one of the same shape; its weights are replaced.
+
+        Raises
+        ------
+        FileNotFoundError
+            When there is no such file.
+        ValueError
+            When the file is no regular file, or not one that `save` wrote for this class. Nothing of a file is built
+            before all of its header was checked, and nothing in it is run.
         """
         return persistence.load(cls, path, extractor)
