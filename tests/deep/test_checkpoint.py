@@ -225,6 +225,8 @@ def test_a_state_that_the_run_could_not_have_is_refused(change, content, tmp_pat
         (f"callbacks/0/1/weights/{HEADS}", np.zeros((2, 2, 4), np.float32)),
         ("position/seen", np.zeros(3, np.float32)),
         ("position/sums/task_loss", np.zeros(3, np.float32)),
+        ("position/sums/task_loss", np.zeros((), np.float32)),
+        ("position/sums/loss", np.zeros(2, np.float32)),
         ("position/sums/loss", np.zeros(1, np.int32)),
         ("history/0/relation", np.zeros((3, 3), np.float64)),
         ("rng", np.zeros(16, np.uint8)),

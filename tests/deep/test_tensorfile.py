@@ -2,10 +2,15 @@
 
 import json
 import os
+import struct
 
 import pytest
+import torch
+from safetensors.torch import save_file
 
 from gapmin.deep import AMTNN
+from gapmin.deep._plain import Refusal
+from gapmin.deep._tensorfile import DTYPES, TensorFile, write_tensors
 from gapmin_support.networkfiles import Content, assert_refused, fitted, loading
 
 
@@ -96,6 +101,41 @@ def test_the_bytes_of_the_container_must_be_right(load, original, content, tmp_p
     for keep in (0, 7, 8, 9, 1000, len(whole) // 2, len(whole) - 1):
         (tmp_path / "m").write_bytes(whole[:keep])
         assert_refused(load(tmp_path / "m"), tmp_path / "m", "not a model that gapmin saved")
+
+
+def test_every_type_of_tensor_comes_back(tmp_path):
+    raw = torch.arange(64, dtype=torch.uint8)
+    tensors = {str(dtype): (raw % 2 if dtype == torch.bool else raw).view(dtype) for dtype in DTYPES.values()}
+    tensors |= {"scalar": torch.tensor(3.0), "empty": torch.zeros(0, 7)}
+    write_tensors(tmp_path / "m", tensors, {})
+    with TensorFile(tmp_path / "m") as file:
+        found = file.read()
+    assert found.keys() == tensors.keys()
+    for name, tensor in tensors.items():
+        assert (found[name].dtype, found[name].shape) == (tensor.dtype, tensor.shape)
+        assert found[name].reshape(-1).view(torch.uint8).tolist() == tensor.reshape(-1).view(torch.uint8).tolist()
+
+
+@pytest.mark.parametrize(
+    ("said", "data", "fault"),
+    [
+        ({"dtype": "BOOL", "shape": [2], "data_offsets": [0, 2]}, b"\1\2", "neither true nor false"),
+        ({"dtype": "F32", "shape": [0, 2**62, 2**62], "data_offsets": [0, 0]}, b"", "has shape"),
+    ],
+)
+def test_tensors_that_pytorch_could_not_hold_are_refused(said, data, fault, tmp_path):
+    text = json.dumps({"a": said}).encode()
+    (tmp_path / "m").write_bytes(struct.pack("<Q", len(text)) + text + data)
+    with pytest.raises(Refusal, match=fault), TensorFile(tmp_path / "m") as file:
+        file.read()
+
+
+def test_a_file_that_shrinks_while_it_is_read_is_refused(tmp_path):
+    save_file({"a": torch.zeros(100_000)}, tmp_path / "m")
+    with TensorFile(tmp_path / "m") as file:
+        os.truncate(tmp_path / "m", 100_000)
+        with pytest.raises(Refusal, match="cut short"):
+            file.read()
 
 
 def test_a_file_with_a_hole_of_many_bytes_is_not_read(load, original, tmp_path):

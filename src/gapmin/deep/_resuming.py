@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Iterator, Mapping
+from math import prod
 from typing import TYPE_CHECKING, Any
 
 import torch
@@ -130,8 +131,8 @@ def _check_position(found: Any, n_tasks: int, n_steps: int) -> None:
     if bool(step) != bool(sums) or (step and not {"loss", "task_loss"} <= sums.keys()):
         raise Refusal(f"its sums after {step} steps are of {say(list(sums))}")
     for name, stored in sums.items():
-        n = n_tasks if name == "task_loss" else 1
-        if not stored.dtype.is_floating_point or stored.shape not in (((n,),) if n > 1 else ((1,), ())):
+        fits = stored.shape == (n_tasks,) if name == "task_loss" else prod(stored.shape) == 1
+        if not fits or not stored.dtype.is_floating_point:
             raise Refusal(f"its sum {say(name)} is of {stored.dtype} and shape {say(stored.shape)}")
     _check_tensor(found["seen"], (n_tasks,), torch.get_default_dtype(), "seen")
 

@@ -147,8 +147,8 @@ def _stored(name: str, said: Any) -> Stored:
     for numbers in (shape, place):
         if not isinstance(numbers, list) or not all(is_int(each) and 0 <= each < 2**63 for each in numbers):
             raise Refusal(f"its tensor {say(name)} has a shape or a place that is no list of whole numbers")
-    if len(shape) > 64 or len(place) != 2:
-        raise Refusal(f"its tensor {say(name)} has {len(shape)} dimensions and {len(place)} ends")
+    if len(shape) > 64 or len(place) != 2 or prod(side or 1 for side in shape) >= 2**60:
+        raise Refusal(f"its tensor {say(name)} has shape {say(shape)} and {len(place)} ends")
     if prod(shape) * DTYPES[dtype].itemsize != place[1] - place[0]:
         raise Refusal(f"its tensor {say(name)} of {dtype} and shape {say(shape)} has {place[1] - place[0]} bytes")
     return Stored(name, DTYPES[dtype], tuple(shape), *place)
