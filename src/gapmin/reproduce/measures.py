@@ -8,7 +8,6 @@ from importlib import import_module
 from .cells import Cell, Measured
 
 _MEASURES = {
-    "league": "gapmin.reproduce.league:measure",
     "transfer": "gapmin.reproduce.transfer:measure",
     "multitask": "gapmin.reproduce.networks:measure",
     "epoch": "gapmin.reproduce.networks:measure_epoch",

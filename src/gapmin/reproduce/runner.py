@@ -11,16 +11,17 @@ import time
 import traceback
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from functools import cache
+from functools import cache, partial
 from importlib.metadata import version
 
 from gapmin._parallel import one_thread, run_parallel
 from gapmin._version import __version__
 
-from .cells import OF_NETWORKS, Cell, Outcome
+from .cells import OF_NETWORKS, Cell, Measured, Outcome
 from .measures import find_measure
 from .store import Store
 
+Measure = Callable[[Cell], Measured]
 Completed = Callable[[Sequence[Cell]], Iterator[Outcome]]
 """Runs cells and hands out their outcomes as they come, in any order."""
 
@@ -33,12 +34,15 @@ class WorkersLostError(RuntimeError):
     """Worker processes were killed again and again."""
 
 
-def run_cell(cell: Cell) -> Outcome:
-    """Run one cell, on one thread wherever it runs; an error is part of the outcome."""
+def run_cell(cell: Cell, measure: Measure | None = None) -> Outcome:
+    """Run one cell, on one thread wherever it runs; an error is part of the outcome.
+
+    `measure` is what measures it; by default what measures cells of its kind.
+    """
     start = time.perf_counter()
     measured, failure = None, ""
     try:
-        measure = find_measure(cell.kind)  # first, for only what is imported by now is held to one thread
+        measure = measure or find_measure(cell.kind)  # first, for only what is imported by now is held to one thread
         with _one_at_a_time, one_thread():
             found = measure(cell)
         if not math.isfinite(found.error):
@@ -117,18 +121,19 @@ class _TimeLeft:
         return self.share
 
 
-def on_this_machine(n_jobs: int = -1) -> Completed:
-    """Run cells in processes of this machine, started anew where some of them are killed."""
+def on_this_machine(n_jobs: int = -1, measure: Measure | None = None) -> Completed:
+    """Run cells in processes of this machine, started anew where some are killed; `measure` as in `run_cell`."""
 
     def completed(cells: Sequence[Cell]) -> Iterator[Outcome]:
         from joblib.externals.loky.process_executor import BrokenProcessPool
 
+        run = run_cell if measure is None else partial(run_cell, measure=measure)
         left = {cell.key: cell for cell in cells}
         n_lost = 0
         while n_lost <= MAX_RESTARTS:
             tasks = [(cell,) for cell in left.values()]
             try:
-                for outcome in run_parallel(run_cell, tasks, n_jobs, batch_size=1, in_order=False):
+                for outcome in run_parallel(run, tasks, n_jobs, batch_size=1, in_order=False):
                     del left[outcome.cell.key]
                     n_lost = 0
                     yield outcome

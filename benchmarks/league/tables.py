@@ -13,10 +13,10 @@ from numpy.typing import NDArray
 from gapmin._statistics import TTest, corrected_t_test, holm
 from gapmin.report.html import Section
 from gapmin.report.table import Entry, RowGroup, Table, format_number, listed, shown_name
+from gapmin.reproduce.cells import Outcome
 
-from .cells import Outcome
-from .league import METHODS, OURS, row_name
-from .league import TARGET_ONLY as ALONE
+from .problems import METHODS, OURS, row_name
+from .problems import TARGET_ONLY as ALONE
 
 LEVEL = 0.05
 _DROPPED = 0.05

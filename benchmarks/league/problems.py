@@ -20,9 +20,8 @@ from gapmin.datasets import (
     load_office_caltech,
     load_thirds,
 )
+from gapmin.reproduce.cells import Cell, Measured
 from gapmin.selection import TransferClassifierCV, TransferRegressorCV
-
-from .cells import Cell, Measured
 
 BOOSTED = "gradient boosting"
 METHODS = (*(name for name in method_names("classification") if name != OURS), BOOSTED, OURS)

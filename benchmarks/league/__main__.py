@@ -4,7 +4,7 @@ Every method on ten splits of every problem, with the problem's own source and w
 every second split, its columns exchanged in the others. Finished cells are kept in the folder of the results: run it
 again to go on, or delete the folder to begin anew. Needs $GAPMIN_DATA for the published sets.
 
-    python benchmarks/league.py --jobs 2 --cells benchmarks/results/league --out docs/results
+    python -m benchmarks.league --jobs 2 --cells benchmarks/results/league --out docs/results
 """
 
 from __future__ import annotations
@@ -21,10 +21,11 @@ from rich.console import Console
 from gapmin._progress import progress_on
 from gapmin.report.files import write_section
 from gapmin.reproduce.cells import Cell, cell
-from gapmin.reproduce.league import POISONS, methods_for, problems
-from gapmin.reproduce.league_table import league_section
 from gapmin.reproduce.runner import missing, on_this_machine, run_grid
 from gapmin.reproduce.store import Store
+
+from .problems import POISONS, measure, methods_for, problems
+from .tables import league_section
 
 
 def poison_of(split: int) -> str:
@@ -55,7 +56,7 @@ def main() -> None:
     with Store(options.cells).open() as store:
         left = missing(grid, store)
         with progress_on(Console(stderr=True), "league") as on_progress:
-            run_grid(left, store, on_this_machine(options.jobs), on_progress=on_progress)
+            run_grid(left, store, on_this_machine(options.jobs, measure), on_progress=on_progress)
     outcomes = [store.outcomes[each.key] for each in grid if each.key in store.outcomes]
     failed = [each for each in outcomes if each.failure]
     for each in failed:

@@ -6,11 +6,11 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from benchmarks.league.problems import METHODS, OURS, TARGET_ONLY, make, methods_for, poisoned, row_name
+from benchmarks.league.tables import findings, league_section, rows_of, significantly_worse
 
 from gapmin.datasets import TransferProblem
 from gapmin.reproduce.cells import Measured, Outcome, cell
-from gapmin.reproduce.league import METHODS, OURS, TARGET_ONLY, make, methods_for, poisoned, row_name
-from gapmin.reproduce.league_table import findings, league_section, rows_of, significantly_worse
 
 
 def problem(task, y):
