@@ -210,7 +210,7 @@ def test_torchrun_and_a_plain_script_give_what_one_process_gives(tmp_path):
 
 
 @pytest.mark.slow
-def test_processes_end_with_the_one_that_started_them(tmp_path):
+def test_processes_end_with_the_one_that_started_them_also_where_one_is_stopped(tmp_path):
     script = tmp_path / "script.py"
     script.write_text(SCRIPT.replace("epochs=2", "epochs=100000"))
     parent = subprocess.Popen([sys.executable, str(script), json.dumps([{"devices": 2}])])
@@ -218,6 +218,7 @@ def test_processes_end_with_the_one_that_started_them(tmp_path):
         deadline = time.monotonic() + 300
         while len(children := psutil.Process(parent.pid).children()) < 2 and time.monotonic() < deadline:
             time.sleep(0.1)
+        children[1].suspend()
     finally:
         parent.kill()
         parent.wait()

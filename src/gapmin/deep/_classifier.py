@@ -34,7 +34,7 @@ from gapmin.deep._inputs import (
 )
 from gapmin.deep.batches import Indices, TaskRows
 from gapmin.deep.callbacks import Callback, Record
-from gapmin.deep.engine import Engine
+from gapmin.deep.engine import DEFAULT_TIMEOUT, Engine
 from gapmin.deep.heads import MultitaskNet, TaskHeads
 from gapmin.deep.launch import pick_device, place
 from gapmin.deep.nets import LeNet, build_extractor
@@ -69,6 +69,7 @@ class NetworkClassifier(ClassifierMixin, BaseEstimator):
         "devices": [Interval(Integral, 1, None, closed="left"), StrOptions({"auto"})],
         "strategy": [StrOptions({"auto", "ddp"})],
         "accelerator": [StrOptions({"auto", "cpu", "gpu", "cuda", "mps"})],
+        "timeout": [Interval(Real, 0, 1e9, closed="right")],  # what PyTorch can count
         "channels_last": ["boolean"],
         "random_state": ["random_state"],
         "verbose": ["verbose"],
@@ -95,6 +96,7 @@ class NetworkClassifier(ClassifierMixin, BaseEstimator):
         devices: int | str = 1,
         strategy: str = "auto",
         accelerator: str = "auto",
+        timeout: float = DEFAULT_TIMEOUT,
         channels_last: bool = True,
         random_state: Any = None,
         verbose: int = 0,
@@ -117,6 +119,7 @@ class NetworkClassifier(ClassifierMixin, BaseEstimator):
         self.devices = devices
         self.strategy = strategy
         self.accelerator = accelerator
+        self.timeout = timeout
         self.channels_last = channels_last
         self.random_state = random_state
         self.verbose = verbose
@@ -146,7 +149,7 @@ class NetworkClassifier(ClassifierMixin, BaseEstimator):
                 f"random_state is {self.random_state!r}: with checkpoint_dir give an integer, "
                 "or a resumed fit could not be the same as one that was never killed"
             )
-        where = place(self.devices, self.strategy, self.accelerator, self.device)
+        where = place(self.devices, self.strategy, self.accelerator, self.device, self.timeout)
         if where.n_processes > 1:
             self._objective().check_over_processes()
         for name in ("objective_", "relation_", "history_", "callbacks_"):

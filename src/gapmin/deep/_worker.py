@@ -8,6 +8,7 @@ import pickle
 import shutil
 import sys
 import threading
+import time
 import traceback
 from contextlib import suppress
 from pathlib import Path
@@ -15,8 +16,9 @@ from typing import NoReturn
 
 import joblib
 
-from gapmin.deep.engine import FabricEngine, StoppedElsewhereError
-from gapmin.deep.launch import packed
+from gapmin.deep._heartbeat import give_signs_of_life
+from gapmin.deep.engine import FabricEngine, StoppedElsewhereError, naming_lost_processes, need_fabric
+from gapmin.deep.launch import packed, sign_of_life
 
 
 def main(folder: Path) -> int:
@@ -25,10 +27,14 @@ def main(folder: Path) -> int:
     said, arrays = joblib.load(folder / "work", mmap_mode="c")
     rank = os.environ["RANK"]
     try:
-        work, accelerator, others = pickle.loads(said)
-        engine = FabricEngine(accelerator)
-        result = work(engine, *[one if other is None else other for one, other in zip(arrays, others, strict=True)])
-        if engine.rank == 0:
+        work, accelerator, timeout, checkpoint_dir, others = pickle.loads(said)
+        need_fabric()  # imported now, for it takes seconds in which another process would wait for this one
+        give_signs_of_life(sign_of_life(folder, int(rank)), timeout)
+        _wait_for_all(folder)
+        given = [one if other is None else other for one, other in zip(arrays, others, strict=True)]
+        with naming_lost_processes(timeout, checkpoint_dir):
+            result = work(FabricEngine(accelerator, timeout), *given)
+        if rank == "0":
             (folder / "result").write_bytes(packed(result))
     except StoppedElsewhereError:
         return 1
@@ -42,6 +48,12 @@ def main(folder: Path) -> int:
         (folder / f"error-{rank}").write_bytes(failure)
         return 1
     return 0
+
+
+def _wait_for_all(folder: Path) -> None:
+    """Wait until every process has started: only from then on does one that keeps the others waiting count as late."""
+    while not all(sign_of_life(folder, rank).exists() for rank in range(int(os.environ["WORLD_SIZE"]))):
+        time.sleep(0.01)
 
 
 def _end_with_parent(folder: Path) -> None:

@@ -7,6 +7,7 @@ import os
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from datetime import timedelta
 from importlib import import_module
 from inspect import signature
 from pathlib import Path
@@ -27,6 +28,9 @@ from gapmin.deep.shares import Processes, SharedRows
 
 Value = TypeVar("Value")
 Forward = Callable[[Batch], Step]
+
+DEFAULT_TIMEOUT = 1800.0
+"""Seconds, as PyTorch and Lightning have it."""
 
 
 class Engine:
@@ -83,6 +87,28 @@ class StoppedElsewhereError(RuntimeError):
     """Process 0 raised an error; this one did not."""
 
 
+class LostProcessError(RuntimeError):
+    """Another process of the fit is gone, or keeps this one waiting for too long."""
+
+
+@contextmanager
+def naming_lost_processes(timeout: float, checkpoint: str | os.PathLike[str] | None) -> Iterator[None]:
+    """Say of an error of a collective that it is another process's, and what to do."""
+    try:
+        yield
+    except LostProcessError:
+        raise
+    except (RuntimeError, dist.DistError) as error:
+        if not isinstance(error, dist.DistError) and not any(word in str(error) for word in ("gloo", "Gloo", "NCCL")):
+            raise
+        if any(word in str(error).lower() for word in ("timed out", "timeout")):
+            raise LostProcessError(
+                f"another process of this fit kept this one waiting for {timeout:g} s ({error}): "
+                f"{resume_hint(checkpoint)}; where it is merely slow, set a longer timeout"
+            ) from error
+        raise LostProcessError(f"another process of this fit is gone ({error}): {resume_hint(checkpoint)}") from error
+
+
 class FabricEngine(Engine):
     """One of several processes that train together: DDP through Lightning Fabric.
 
@@ -91,15 +117,19 @@ class FabricEngine(Engine):
     Parameters
     ----------
     accelerator : "cpu" or "cuda"
+    timeout : float
+        Seconds that this process waits for another.
     """
 
-    def __init__(self, accelerator: str = "cpu") -> None:
+    def __init__(self, accelerator: str = "cpu", timeout: float = DEFAULT_TIMEOUT) -> None:
+        self.timeout = timeout
+        limit = timedelta(seconds=timeout)
         fabric, environments, strategies = (need_fabric(name) for name in ("", ".plugins.environments", ".strategies"))
         local = int(os.environ["LOCAL_WORLD_SIZE"])
         # Buffers agree by themselves. Unused: a batch may lack a task, and with it the critics of its pairs.
         known = signature(DistributedDataParallel).parameters
         buffers = "forward_sync_buffers" if "forward_sync_buffers" in known else "broadcast_buffers"
-        strategy = strategies.DDPStrategy(find_unused_parameters=True, **{buffers: False})
+        strategy = strategies.DDPStrategy(find_unused_parameters=True, timeout=limit, **{buffers: False})
         self.fabric = fabric.Fabric(
             accelerator=accelerator,
             devices=local,
@@ -110,7 +140,7 @@ class FabricEngine(Engine):
         with _quiet("lightning.fabric", "lightning_fabric", "lightning_utilities"):
             self.fabric.launch()
         super().__init__(self.fabric.device)
-        self.processes = Processes(dist.new_group())
+        self.processes = Processes(dist.new_group(timeout=limit))
         self.rank, self.size = self.processes.rank, self.processes.size
 
     def close(self) -> None:
@@ -121,16 +151,15 @@ class FabricEngine(Engine):
     def training(self, objective: Objective, checkpoint: Path | None = None) -> Iterator[Forward]:
         """Yield the objective behind DDP."""
         self.processes.generator.set_state(torch.get_rng_state())
-        try:
-            with warnings.catch_warnings(), synced_norms(objective, self.processes):
-                # Of filters with one channel, whose memory may be laid out in two ways that are the same.
-                warnings.filterwarnings("ignore", message="Grad strides do not match bucket view strides")
-                model = self.fabric.strategy.setup_module(_Sealing(objective))
-                yield lambda batch: model(_Sealed(batch))
-        except (RuntimeError, dist.DistError) as error:
-            if isinstance(error, dist.DistError) or any(word in str(error) for word in ("gloo", "Gloo", "NCCL")):
-                raise RuntimeError(f"another process of this fit is gone ({error}): {way_on(checkpoint)}") from error
-            raise
+        with (
+            naming_lost_processes(self.timeout, checkpoint),
+            warnings.catch_warnings(),
+            synced_norms(objective, self.processes),
+        ):
+            # Of filters with one channel, whose memory may be laid out in two ways that are the same.
+            warnings.filterwarnings("ignore", message="Grad strides do not match bucket view strides")
+            model = self.fabric.strategy.setup_module(_Sealing(objective))
+            yield lambda batch: model(_Sealed(batch))
 
     def rows(self, rows: TaskRows) -> TaskRows:
         """Return rows of which this process takes its share of each batch."""
@@ -207,7 +236,7 @@ def need_fabric(part: str = "") -> Any:
         ) from error
 
 
-def way_on(checkpoint: str | os.PathLike[str] | None) -> str:
+def resume_hint(checkpoint: str | os.PathLike[str] | None) -> str:
     """Say what to do when a process of a fit is gone."""
     if checkpoint is None:
         return "fit again; with checkpoint_dir it would go on from the last checkpoint"

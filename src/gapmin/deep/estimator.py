@@ -11,6 +11,7 @@ from sklearn.utils._param_validation import StrOptions
 from torch import nn
 
 from gapmin.deep.diagnostics import DiagnosedClassifier
+from gapmin.deep.engine import DEFAULT_TIMEOUT
 from gapmin.deep.objectives import OBJECTIVES, GapMTNN, Objective
 
 _OF_GAPMTNN = (
@@ -73,6 +74,11 @@ class MultitaskClassifier(DiagnosedClassifier):
         where there is more than one. Batch normalisation is over the whole batch, dropout drawn by each for its rows.
     accelerator : "auto", "cpu", "gpu", "cuda" or "mps", default="auto"
         The kind of device; processors talk by gloo, CUDA by NCCL.
+    timeout : float, default=1800
+        Seconds, for a fit on several processes. It ends with an error, and ends all of them, when one gives no sign of
+        life for so long (it is stopped, say) or keeps another waiting for so long: this is also the timeout of
+        PyTorch's process groups. It does not limit a fit, nor a step that takes all processes as long. It does limit
+        what one does alone, such as a callback in process 0.
     channels_last : bool, default=True
         Keep images in the memory format that convolutions are fastest on.
     random_state : int, RandomState instance or None, default=None
@@ -135,6 +141,7 @@ class MultitaskClassifier(DiagnosedClassifier):
         devices: int | str = 1,
         strategy: str = "auto",
         accelerator: str = "auto",
+        timeout: float = DEFAULT_TIMEOUT,
         channels_last: bool = True,
         random_state: Any = None,
         verbose: int = 0,
@@ -158,6 +165,7 @@ class MultitaskClassifier(DiagnosedClassifier):
             devices=devices,
             strategy=strategy,
             accelerator=accelerator,
+            timeout=timeout,
             channels_last=channels_last,
             random_state=random_state,
             verbose=verbose,
@@ -184,8 +192,8 @@ class GapMTNNClassifier(DiagnosedClassifier):
     centroid_space : "head" or "extractor", default="head"
         All as in `GapMTNN`.
     extractor, head_hidden, head_activation, epochs, batch_size, lr, lr_decay, lr_every, weight_decay, sampling, \
-validation, callbacks, checkpoint_dir, checkpoint_every, device, devices, strategy, accelerator, channels_last, \
-random_state, verbose
+validation, callbacks, checkpoint_dir, checkpoint_every, device, devices, strategy, accelerator, timeout, \
+channels_last, random_state, verbose
         As in `MultitaskClassifier`.
 
     Attributes
@@ -238,6 +246,7 @@ random_state, verbose
         devices: int | str = 1,
         strategy: str = "auto",
         accelerator: str = "auto",
+        timeout: float = DEFAULT_TIMEOUT,
         channels_last: bool = True,
         random_state: Any = None,
         verbose: int = 0,
@@ -261,6 +270,7 @@ random_state, verbose
             devices=devices,
             strategy=strategy,
             accelerator=accelerator,
+            timeout=timeout,
             channels_last=channels_last,
             random_state=random_state,
             verbose=verbose,

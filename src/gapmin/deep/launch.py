@@ -21,10 +21,20 @@ import numpy as np
 import torch
 from torch import distributed as dist
 
-from gapmin.deep.engine import Engine, FabricEngine, need_fabric, way_on
+from gapmin.deep._heartbeat import Silence
+from gapmin.deep.engine import (
+    DEFAULT_TIMEOUT,
+    Engine,
+    FabricEngine,
+    LostProcessError,
+    naming_lost_processes,
+    need_fabric,
+    resume_hint,
+)
 
 _LOOK_EVERY = 0.02  # seconds
 _GRACE = 0.5  # seconds in which the processes that a dead one takes with it end too
+_SILENT = 5.0  # seconds without a sign of life, of which there should be one a second
 
 
 @dataclass(frozen=True)
@@ -38,11 +48,14 @@ class Place:
     n_processes : int
     started : bool
         Whether the processes are there already, and this is one of them.
+    timeout : float
+        Seconds that a process may give no sign of life, or keep the others waiting.
     """
 
     device: torch.device
     n_processes: int = 1
     started: bool = False
+    timeout: float = DEFAULT_TIMEOUT
 
     def run(self, work: Callable[..., Any], arrays: Sequence[Any], checkpoint_dir: Any = None) -> Any:
         """Return ``work(engine, *arrays)``, of process 0 where this starts processes.
@@ -58,14 +71,58 @@ class Place:
         if self.n_processes == 1:
             return work(Engine(self.device), *arrays)
         if self.started:
-            engine = FabricEngine(self.device.type)
-            result = work(engine, *arrays)
-            engine.close()
+            with naming_lost_processes(self.timeout, checkpoint_dir):
+                engine = FabricEngine(self.device.type, self.timeout)
+                result = work(engine, *arrays)
+                engine.close()
             return result
-        return _run_in_processes(work, arrays, self.n_processes, self.device.type, checkpoint_dir)
+        return self._run_in_processes(work, arrays, checkpoint_dir)
+
+    def _run_in_processes(self, work: Callable[..., Any], arrays: Sequence[Any], checkpoint_dir: Any) -> Any:
+        """Start processes, wait for them, return what process 0 made; where one fails, end all and raise its error."""
+        with tempfile.TemporaryDirectory(prefix="gapmin-") as name, ExitStack() as cleanup:
+            folder = Path(name)
+            mapped = [each if isinstance(each, np.ndarray) else None for each in arrays]
+            others = [None if isinstance(each, np.ndarray) else each for each in arrays]
+            joblib.dump(
+                (packed((work, self.device.type, self.timeout, checkpoint_dir, others)), mapped), folder / "work"
+            )
+            # Where the processes meet is held here, so that the port is never anybody else's.
+            store = dist.TCPStore("127.0.0.1", 0, None, True, wait_for_workers=False)
+            workers = []
+            for rank in range(self.n_processes):
+                # In a group of its own, so that Ctrl-C is answered here alone. In the same session, for then the system
+                # ends a worker that is stopped when this process dies; others see the end of their standard input.
+                worker = subprocess.Popen(
+                    [sys.executable, "-m", "gapmin.deep._worker", name],
+                    env=_environment(rank, self.n_processes, store.port),
+                    stdin=subprocess.PIPE,
+                    process_group=0,
+                )
+                cleanup.callback(_end, worker)
+                workers.append(worker)
+            silence = Silence([sign_of_life(folder, rank) for rank in range(self.n_processes)], self.timeout)
+            while any(worker.poll() is None for worker in workers):
+                if any(worker.poll() for worker in workers):
+                    time.sleep(_GRACE)
+                    break
+                silence.look()
+                for rank, worker in enumerate(workers):
+                    if worker.poll() is None and silence.is_over(rank):
+                        raise _frozen(rank, workers, silence, checkpoint_dir)
+                time.sleep(_LOOK_EVERY)
+            if any(worker.poll() for worker in workers):
+                raise _error_of(workers, silence, folder, checkpoint_dir)
+            return pickle.loads((folder / "result").read_bytes())
 
 
-def place(devices: int | str, strategy: str, accelerator: str, device: str | torch.device) -> Place:
+def place(
+    devices: int | str,
+    strategy: str,
+    accelerator: str,
+    device: str | torch.device,
+    timeout: float = DEFAULT_TIMEOUT,
+) -> Place:
     """Return where a fit with these parameters runs; raise an error where it cannot."""
     found = pick_device(device, accelerator)
     started = dist.is_available() and dist.is_torchelastic_launched() and (strategy == "ddp" or devices != 1)
@@ -88,7 +145,7 @@ def place(devices: int | str, strategy: str, accelerator: str, device: str | tor
             f"devices is {devices}, but there are {torch.cuda.device_count()} GPUs: set devices to as many, or "
             "accelerator='cpu'"
         )
-    return Place(found, n, started)
+    return Place(found, n, started, float(timeout))
 
 
 def pick_device(device: str | torch.device = "auto", accelerator: str = "auto") -> torch.device:
@@ -106,34 +163,9 @@ def pick_device(device: str | torch.device = "auto", accelerator: str = "auto") 
     raise ValueError(f"accelerator is {accelerator!r}, but PyTorch finds none here: set accelerator='cpu' or 'auto'")
 
 
-def _run_in_processes(
-    work: Callable[..., Any], arrays: Sequence[Any], n_processes: int, accelerator: str, checkpoint_dir: Any
-) -> Any:
-    """Start processes, wait for them, and return what process 0 made; where one fails, end all and raise its error."""
-    with tempfile.TemporaryDirectory(prefix="gapmin-") as name, ExitStack() as cleanup:
-        folder = Path(name)
-        mapped = [each if isinstance(each, np.ndarray) else None for each in arrays]
-        others = [None if isinstance(each, np.ndarray) else each for each in arrays]
-        joblib.dump((packed((work, accelerator, others)), mapped), folder / "work")
-        # Where the processes meet is held here, so that the port is never anybody else's.
-        store = dist.TCPStore("127.0.0.1", 0, None, True, wait_for_workers=False)
-        workers = []
-        for rank in range(n_processes):
-            command = [sys.executable, "-m", "gapmin.deep._worker", name]
-            worker = subprocess.Popen(
-                command, env=_environment(rank, n_processes, store.port), stdin=subprocess.PIPE, start_new_session=True
-            )
-            cleanup.callback(_end, worker)
-            workers.append(worker)
-        while any(worker.poll() is None for worker in workers):
-            if any(worker.poll() for worker in workers):
-                time.sleep(_GRACE)
-                break
-            time.sleep(_LOOK_EVERY)
-        codes = [worker.poll() for worker in workers]
-        if any(codes):
-            raise _error_of(codes, folder, checkpoint_dir)
-        return pickle.loads((folder / "result").read_bytes())
+def sign_of_life(folder: Path, rank: int) -> Path:
+    """Return the file that a process touches as long as it runs."""
+    return folder / f"alive-{rank}"
 
 
 def packed(value: Any) -> bytes:
@@ -174,16 +206,36 @@ def _end(worker: subprocess.Popen[bytes]) -> None:
         worker.stdin.close()
 
 
-def _error_of(codes: Sequence[int | None], folder: Path, checkpoint_dir: Any) -> Exception:
+def _error_of(
+    workers: Sequence[subprocess.Popen[bytes]], silence: Silence, folder: Path, checkpoint_dir: Any
+) -> Exception:
     """Return the error of the process that failed first, not of those that then missed it."""
+    codes = [worker.poll() for worker in workers]
+    errors = []
+    for file in sorted(folder.glob("error-*"), key=lambda file: file.stat().st_mtime_ns):
+        error, where = pickle.loads(file.read_bytes())
+        error.add_note(where)
+        errors.append(error)
+    first = min(errors, key=lambda error: isinstance(error, LostProcessError), default=None)
+    silence.look()
+    left = [rank for rank, code in enumerate(codes) if code is None and silence.seconds[rank] > _SILENT]
+    if left and (first is None or isinstance(first, LostProcessError)):
+        return _frozen(max(left, key=silence.seconds.__getitem__), workers, silence, checkpoint_dir)
     for rank, code in enumerate(codes):
         if code is not None and code < 0:
             how = f"was killed ({signal.Signals(-code).name})"
-            return RuntimeError(f"process {rank} of {len(codes)} {how}: {way_on(checkpoint_dir)}")
-    files = sorted(folder.glob("error-*"), key=lambda file: file.stat().st_mtime_ns)
-    for file in files:
-        error, where = pickle.loads(file.read_bytes())
-        error.add_note(where)
-        return error
+            return RuntimeError(f"process {rank} of {len(codes)} {how}: {resume_hint(checkpoint_dir)}")
+    if first is not None:
+        return first
     rank, code = next((rank, code) for rank, code in enumerate(codes) if code)
-    return RuntimeError(f"process {rank} of {len(codes)} ended with status {code}: {way_on(checkpoint_dir)}")
+    return RuntimeError(f"process {rank} of {len(codes)} ended with status {code}: {resume_hint(checkpoint_dir)}")
+
+
+def _frozen(
+    rank: int, workers: Sequence[subprocess.Popen[bytes]], silence: Silence, checkpoint_dir: Any
+) -> RuntimeError:
+    return RuntimeError(
+        f"process {rank} of {len(workers)} (process id {workers[rank].pid}) gave no sign of life for "
+        f"{silence.seconds[rank]:.0f} s, as one that is stopped (timeout is {silence.timeout:g} s), and was ended: "
+        f"{resume_hint(checkpoint_dir)}; where such a pause is no fault, set a longer timeout"
+    )

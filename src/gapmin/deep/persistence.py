@@ -27,7 +27,7 @@ _FORMAT = 1
 _KEY = "gapmin"
 _YOURS = "module"
 _OF_THE_FIT = ("callbacks", "checkpoint_dir", "checkpoint_every", "random_state", "verbose")
-_OF_THE_MACHINE = ("device", "devices", "strategy", "accelerator")
+_OF_THE_MACHINE = ("device", "devices", "strategy", "accelerator", "timeout")
 _NOT_KEPT = _OF_THE_FIT + _OF_THE_MACHINE
 _ENTRIES: dict[str, tuple[type, ...]] = {
     "format": (int,),
