@@ -138,8 +138,8 @@ def parse(content: bytes | str, where: str) -> Any:
     def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         found = dict(pairs)
         if len(found) != len(pairs):
-            keys = [key for key, _ in pairs]
-            twice = next(key for key in keys if keys.count(key) > 1)
+            met: set[str] = set()
+            twice = next(key for key, _ in pairs if key in met or met.add(key))
             raise Refusal(f"{where} has the key {say(twice)!r} twice in one dictionary", "give every key once")
         return found
 
