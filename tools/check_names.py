@@ -39,7 +39,9 @@ def _defined(tree: ast.Module) -> list[tuple[str, int]]:
     for node in tree.body:
         if isinstance(node, ast.ClassDef):
             found.append((node.name, node.lineno))
-        targets = node.targets if isinstance(node, ast.Assign) else [node.target] if isinstance(node, ast.AnnAssign) else []
+        targets = (
+            node.targets if isinstance(node, ast.Assign) else [node.target] if isinstance(node, ast.AnnAssign) else []
+        )
         found += [(each.id, node.lineno) for each in targets if isinstance(each, ast.Name)]
     return [(name, line) for name, line in found if not name.startswith("_")]
 

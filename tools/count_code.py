@@ -1,7 +1,7 @@
 """Count lines of code: no blank line, no comment, no docstring.
 
-    python tools/count_code.py                  # src/ and benchmarks/league together
-    python tools/count_code.py src/gapmin/deep  # any files and folders
+python tools/count_code.py                  # src/ and benchmarks/league together
+python tools/count_code.py src/gapmin/deep  # any files and folders
 """
 
 from __future__ import annotations
