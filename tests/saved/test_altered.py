@@ -172,7 +172,7 @@ def test_things_that_are_no_files_of_ours(tmp_path, rows):
         (pickle.dumps(Ridge()), "not a model file"),
         (b"a,b\n1,2\n", "not a model file"),
         (b"PK\x03\x04", "end is missing"),
-        (skops.io.dumps(Ridge().fit(rows["X"], rows["numbers"])), "not written by gapmin"),
+        (skops.io.dumps(Ridge().fit(rows["X"], rows["numbers"])), "not written by this gapmin"),
     ):
         bad.write_bytes(content)
         assert said in refused(bad)
@@ -180,7 +180,7 @@ def test_things_that_are_no_files_of_ours(tmp_path, rows):
     with zipfile.ZipFile(buffer, "w") as archive:
         archive.writestr("payload.pkl", pickle.dumps(Ridge()))
     bad.write_bytes(buffer.getvalue())
-    assert "not written by gapmin" in refused(bad)
+    assert "not written by this gapmin" in refused(bad)
     os.mkfifo(tmp_path / "pipe")
     assert "regular file" in refused(tmp_path / "pipe")
 

@@ -10,6 +10,7 @@ import re
 import stat
 import zipfile
 import zlib
+from collections import Counter
 from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
@@ -138,8 +139,8 @@ def parse(content: bytes | str, where: str) -> Any:
     def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         found = dict(pairs)
         if len(found) != len(pairs):
-            met: set[str] = set()
-            twice = next(key for key, _ in pairs if key in met or met.add(key))
+            counts = Counter(key for key, _ in pairs)
+            twice = counts.most_common(1)[0][0]
             raise Refusal(f"{where} has the key {say(twice)!r} twice in one dictionary", "give every key once")
         return found
 
