@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from abc import abstractmethod
 from copy import deepcopy
+from dataclasses import dataclass
 from functools import partial
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self
@@ -42,6 +43,7 @@ from gapmin.deep.objectives import Objective
 from gapmin.deep.trainer import Trainer
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class NetworkClassifier(ClassifierMixin, BaseEstimator):
     """What all classifiers of many tasks share: everything but the objective."""
 
@@ -75,54 +77,28 @@ class NetworkClassifier(ClassifierMixin, BaseEstimator):
         "verbose": ["verbose"],
     }
 
-    def __init__(
-        self,
-        *,
-        extractor: str | nn.Module | None = None,
-        head_hidden: int | None = None,
-        head_activation: str | None = None,
-        epochs: int = 120,
-        batch_size: int = 64,
-        lr: float = 2e-4,
-        lr_decay: float = 0.95,
-        lr_every: int = 5,
-        weight_decay: float = 1e-4,
-        sampling: str = "cycle",
-        validation: float | None = None,
-        callbacks: Any = None,
-        checkpoint_dir: str | os.PathLike[str] | None = None,
-        checkpoint_every: int | None = None,
-        device: str | torch.device = "auto",
-        devices: int | str = 1,
-        strategy: str = "auto",
-        accelerator: str = "auto",
-        timeout: float = DEFAULT_TIMEOUT,
-        channels_last: bool = True,
-        random_state: Any = None,
-        verbose: int = 0,
-    ) -> None:
-        self.extractor = extractor
-        self.head_hidden = head_hidden
-        self.head_activation = head_activation
-        self.epochs = epochs
-        self.batch_size = batch_size
-        self.lr = lr
-        self.lr_decay = lr_decay
-        self.lr_every = lr_every
-        self.weight_decay = weight_decay
-        self.sampling = sampling
-        self.validation = validation
-        self.callbacks = callbacks
-        self.checkpoint_dir = checkpoint_dir
-        self.checkpoint_every = checkpoint_every
-        self.device = device
-        self.devices = devices
-        self.strategy = strategy
-        self.accelerator = accelerator
-        self.timeout = timeout
-        self.channels_last = channels_last
-        self.random_state = random_state
-        self.verbose = verbose
+    extractor: str | nn.Module | None = None
+    head_hidden: int | None = None
+    head_activation: str | None = None
+    epochs: int = 120
+    batch_size: int = 64
+    lr: float = 2e-4
+    lr_decay: float = 0.95
+    lr_every: int = 5
+    weight_decay: float = 1e-4
+    sampling: str = "cycle"
+    validation: float | None = None
+    callbacks: Any = None
+    checkpoint_dir: str | os.PathLike[str] | None = None
+    checkpoint_every: int | None = None
+    device: str | torch.device = "auto"
+    devices: int | str = 1
+    strategy: str = "auto"
+    accelerator: str = "auto"
+    timeout: float = DEFAULT_TIMEOUT
+    channels_last: bool = True
+    random_state: Any = None
+    verbose: int = 0
 
     @_fit_context(prefer_skip_nested_validation=True)
     def fit(self, X: Any, y: ArrayLike | None = None, *, sample_task: ArrayLike | None = None) -> Self:

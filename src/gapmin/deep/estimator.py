@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import os
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
-import torch
 from sklearn.base import clone
 from sklearn.utils._param_validation import StrOptions
-from torch import nn
 
 from gapmin.deep.diagnostics import DiagnosedClassifier
-from gapmin.deep.engine import DEFAULT_TIMEOUT
 from gapmin.deep.objectives import OBJECTIVES, GapMTNN, Objective
 
 _OF_GAPMTNN = (
@@ -25,6 +22,7 @@ _OF_GAPMTNN = (
 )
 
 
+@dataclass(eq=False, repr=False)
 class MultitaskClassifier(DiagnosedClassifier):
     """Classifiers of many tasks on one shared network.
 
@@ -119,63 +117,13 @@ class MultitaskClassifier(DiagnosedClassifier):
         "objective": [StrOptions(set(OBJECTIVES)), Objective],
     }
 
-    def __init__(
-        self,
-        objective: str | Objective = "uniform",
-        *,
-        extractor: str | nn.Module | None = None,
-        head_hidden: int | None = None,
-        head_activation: str | None = None,
-        epochs: int = 120,
-        batch_size: int = 64,
-        lr: float = 2e-4,
-        lr_decay: float = 0.95,
-        lr_every: int = 5,
-        weight_decay: float = 1e-4,
-        sampling: str = "cycle",
-        validation: float | None = None,
-        callbacks: Any = None,
-        checkpoint_dir: str | os.PathLike[str] | None = None,
-        checkpoint_every: int | None = None,
-        device: str | torch.device = "auto",
-        devices: int | str = 1,
-        strategy: str = "auto",
-        accelerator: str = "auto",
-        timeout: float = DEFAULT_TIMEOUT,
-        channels_last: bool = True,
-        random_state: Any = None,
-        verbose: int = 0,
-    ) -> None:
-        super().__init__(
-            extractor=extractor,
-            head_hidden=head_hidden,
-            head_activation=head_activation,
-            epochs=epochs,
-            batch_size=batch_size,
-            lr=lr,
-            lr_decay=lr_decay,
-            lr_every=lr_every,
-            weight_decay=weight_decay,
-            sampling=sampling,
-            validation=validation,
-            callbacks=callbacks,
-            checkpoint_dir=checkpoint_dir,
-            checkpoint_every=checkpoint_every,
-            device=device,
-            devices=devices,
-            strategy=strategy,
-            accelerator=accelerator,
-            timeout=timeout,
-            channels_last=channels_last,
-            random_state=random_state,
-            verbose=verbose,
-        )
-        self.objective = objective
+    objective: str | Objective = "uniform"
 
     def _objective(self) -> Objective:
         return OBJECTIVES[self.objective]() if isinstance(self.objective, str) else clone(self.objective)
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class GapMTNNClassifier(DiagnosedClassifier):
     """gapMTNN: many related tasks, each helped by the others as far as their performance gap is small.
 
@@ -218,70 +166,13 @@ channels_last, random_state, verbose
         **{name: GapMTNN._parameter_constraints[name] for name in _OF_GAPMTNN},
     }
 
-    def __init__(
-        self,
-        *,
-        lambda_semantic: float = 10.0,
-        lambda_marginal: float = 0.1,
-        lambda_relation: float = 1.0,
-        relation_cost: str = "excess",
-        relation_data: str = "train",
-        marginal: str = "centroid",
-        centroid_space: str = "head",
-        extractor: str | nn.Module | None = None,
-        head_hidden: int | None = None,
-        head_activation: str | None = None,
-        epochs: int = 120,
-        batch_size: int = 64,
-        lr: float = 2e-4,
-        lr_decay: float = 0.95,
-        lr_every: int = 5,
-        weight_decay: float = 1e-4,
-        sampling: str = "cycle",
-        validation: float | None = None,
-        callbacks: Any = None,
-        checkpoint_dir: str | os.PathLike[str] | None = None,
-        checkpoint_every: int | None = None,
-        device: str | torch.device = "auto",
-        devices: int | str = 1,
-        strategy: str = "auto",
-        accelerator: str = "auto",
-        timeout: float = DEFAULT_TIMEOUT,
-        channels_last: bool = True,
-        random_state: Any = None,
-        verbose: int = 0,
-    ) -> None:
-        super().__init__(
-            extractor=extractor,
-            head_hidden=head_hidden,
-            head_activation=head_activation,
-            epochs=epochs,
-            batch_size=batch_size,
-            lr=lr,
-            lr_decay=lr_decay,
-            lr_every=lr_every,
-            weight_decay=weight_decay,
-            sampling=sampling,
-            validation=validation,
-            callbacks=callbacks,
-            checkpoint_dir=checkpoint_dir,
-            checkpoint_every=checkpoint_every,
-            device=device,
-            devices=devices,
-            strategy=strategy,
-            accelerator=accelerator,
-            timeout=timeout,
-            channels_last=channels_last,
-            random_state=random_state,
-            verbose=verbose,
-        )
-        self.lambda_semantic = lambda_semantic
-        self.lambda_marginal = lambda_marginal
-        self.lambda_relation = lambda_relation
-        self.relation_cost = relation_cost
-        self.relation_data = relation_data
-        self.marginal = marginal
-        self.centroid_space = centroid_space
+    lambda_semantic: float = 10.0
+    lambda_marginal: float = 0.1
+    lambda_relation: float = 1.0
+    relation_cost: str = "excess"
+    relation_data: str = "train"
+    marginal: str = "centroid"
+    centroid_space: str = "head"
 
     def _objective(self) -> Objective:
         return GapMTNN(**{name: getattr(self, name) for name in _OF_GAPMTNN})
