@@ -1,8 +1,10 @@
+import io
 import os
 import re
 import stat
 from html.parser import HTMLParser
 
+import matplotlib.image
 import numpy as np
 import pytest
 
@@ -119,6 +121,21 @@ def test_nothing_is_loaded_from_anywhere(report):
             assert attributes.get(name, "#").startswith(("#", "data:")), (tag, attributes)
     assert "@import" not in text
     assert not re.search(r"url\((?!#)", text)
+
+
+def test_a_policy_forbids_scripts_and_loading(report):
+    head = [tag for tag in Page(render_html(report)).tags if tag[0] == "meta"]
+    assert head[0][1] == {"charset": "utf-8"}
+    # What stands before the policy is not bound by it.
+    assert head[1][1]["http-equiv"] == "Content-Security-Policy"
+    directives = dict(part.split(maxsplit=1) for part in head[1][1]["content"].split(";"))
+    assert directives == {
+        "default-src": "'none'",
+        "style-src": "'unsafe-inline'",
+        "img-src": "data:",
+        "base-uri": "'none'",
+        "form-action": "'none'",
+    }
 
 
 def test_text_is_escaped_everywhere(report):
@@ -258,6 +275,60 @@ def test_in_a_browser_a_whole_paper_fits(reproduction, tmp_path, chromium, width
         assert _contrast(page, selector) >= 4.5
     page.locator("nav a").nth(1).click()
     assert page.url.endswith("#section-figures")
+    page.close()
+
+
+STYLE = "https://example.invalid/style.css"
+HOSTILE = f"""
+<script>document.title = "script"</script>
+<img src="x:" onerror="document.title = 'handler'">
+<svg><script>document.title = "svg"</script></svg>
+<iframe srcdoc="<script>parent.document.title = 'frame'</script>"></iframe>
+<a id="link" href="javascript:document.title = 'link'">link</a>
+<link rel="stylesheet" href="{STYLE}">
+"""
+
+
+@pytest.mark.browser
+def test_in_a_browser_no_script_runs_and_nothing_is_loaded_whatever_got_into_the_page(report, tmp_path, chromium):
+    text = render_html(report).replace("<main>", f"<main>{HOSTILE}")
+    policy = re.search(r"<meta http-equiv[^>]*>", text)[0]
+    titles, refusals = {}, {}
+    for name, content in {"with": text, "without": text.replace(policy, "")}.items():
+        path = tmp_path / f"{name}.html"
+        path.write_text(content, encoding="utf-8")
+        page = chromium.new_page()
+        refused = refusals[name] = {}
+        page.on("requestfailed", lambda request, refused=refused: refused.update({request.url: request.failure}))
+        page.goto(path.as_uri())
+        page.locator("#link").click()
+        page.wait_for_timeout(100)
+        titles[name] = page.title()
+        page.close()
+    assert titles["with"] == "A report"
+    assert titles["without"] != "A report"  # so the policy it was
+    assert refusals["with"][STYLE] == "csp"
+    assert refusals["without"].get(STYLE) != "csp"
+
+
+@pytest.mark.browser
+def test_in_a_browser_pictures_show(tmp_path, chromium):
+    """A heat map is a picture inside of a figure, and is all of one colour here."""
+
+    def draw(axes):
+        axes.imshow(np.full((2, 2, 3), [1.0, 0.0, 0.0]))
+        axes.set_axis_off()
+
+    path = write_html(Report("A", "B", [Section("C", figures=[Figure(draw, "See.", "Red")])]), tmp_path / "report.html")
+    assert '<image xlink:href="data:image/png' in path.read_text(encoding="utf-8")
+    page = chromium.new_page()
+    complaints = []
+    page.on("console", lambda message: complaints.append(message.text))
+    page.goto(path.as_uri())
+    pixels = matplotlib.image.imread(io.BytesIO(page.locator("svg").screenshot()))
+    red = (pixels[..., :3] == [1, 0, 0]).all(axis=-1)
+    assert red.mean() > 0.3
+    assert complaints == []
     page.close()
 
 

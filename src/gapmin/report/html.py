@@ -91,7 +91,7 @@ class Report:
 def render_html(report: Report) -> str:
     """Return the page.
 
-    Text is escaped; figures are drawn as inline SVG.
+    Text is escaped; figures are drawn as inline SVG. A Content-Security-Policy forbids scripts, and loading anything.
 
     Examples
     --------
