@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 from gapmin._version import __version__
 from gapmin.cli import compare, data, demo, example, explain, fit, predict, reproduce
 from gapmin.cli._common import INTERRUPTED, WRONG_USAGE, MissingExtraError, require
+from gapmin.cli._output import run_to_the_end
 from gapmin.cli._signals import exit_on_signals
 
 if TYPE_CHECKING:
@@ -14,9 +15,9 @@ if TYPE_CHECKING:
 
 
 def main() -> None:
-    """Run the command line: 0 when done, 1 when something is missing, 2 for wrong usage, 130 after Ctrl-C."""
+    """Run the command line: 0 when done, 1 when something is missing or full, 2 for wrong usage, 130 after Ctrl-C."""
     exit_on_signals()
-    sys.exit(_run(sys.argv[1:]))
+    sys.exit(run_to_the_end(lambda: _run(sys.argv[1:])))
 
 
 def _run(arguments: list[str]) -> int | str:
@@ -33,7 +34,7 @@ def _run(arguments: list[str]) -> int | str:
             # What the parser raises knows how to say itself in a line; anything else is a bug and keeps its traceback.
             if not hasattr(error, "format_message"):
                 raise
-            sys.stderr.write(f"gapmin: {error.format_message().rstrip('.')} (see gapmin --help)\n")
+            typer.echo(f"gapmin: {error.format_message().rstrip('.')} (see gapmin --help)", err=True)
             return WRONG_USAGE
     except KeyboardInterrupt:
         return INTERRUPTED

@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import importlib
+import os
+import stat
 import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import NoReturn
 
@@ -43,11 +47,44 @@ def refuse_below_one(command: str, **options: int | None) -> None:
 
 def check_writable(command: str, out: Path, option: str = "--out") -> None:
     """Refuse a file that cannot be written, before any work is done."""
-    if out.is_dir():
-        refuse(command, f"{option} is {out}, a folder: name a file")
-    if not out.parent.is_dir():
-        refuse(command, f"{option} is {out}, but there is no folder {out.parent}: make it first")
+    shown = printable(str(out))
     try:
-        tempfile.TemporaryFile(dir=out.parent).close()
+        mode = out.stat().st_mode if out.exists() else stat.S_IFREG
+    except OSError as error:  # such as a name that is too long
+        refuse(command, f"{option} is {shown}, which cannot be written ({error.strerror}): name another file")
+    if stat.S_ISDIR(mode):
+        refuse(command, f"{option} is {shown}, a folder: name a file")
+    if not stat.S_ISREG(mode):  # it would be replaced, not written to
+        refuse(command, f"{option} is {shown}, a device or a pipe: name a file")
+    folder = Path(os.path.realpath(out)).parent if out.is_symlink() else out.parent
+    if not folder.is_dir():
+        refuse(command, f"{option} is {shown}, but there is no folder {printable(str(folder))}: make it first")
+    try:
+        tempfile.TemporaryFile(dir=folder).close()
     except OSError as error:
-        refuse(command, f"{option} is {out}, but {out.parent} cannot be written to: {error.strerror}")
+        said = f"{printable(str(folder))} cannot be written to: {error.strerror}"
+        refuse(command, f"{option} is {shown}, but {said}")
+
+
+@contextmanager
+def ending_if_unwritable(command: str, out: Path) -> Iterator[None]:
+    """Turn what keeps a file from being written, such as a full disk, into a line on standard error."""
+    import typer
+
+    try:
+        yield
+    except OSError as error:
+        said = f"{printable(str(out))} cannot be written ({error.strerror or error})"
+        typer.echo(f"gapmin {command}: {said}: free some space, or name another file", err=True)
+        raise typer.Exit(FAILED) from None
+
+
+def printable(text: str) -> str:
+    r"""Return a text on one line, without what would move the cursor or change colours.
+
+    Examples
+    --------
+    >>> print(printable("a\x1b[31m\nb"))
+    a\x1b[31m\nb
+    """
+    return "".join(each if each.isprintable() else each.encode("unicode_escape").decode() for each in text)

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from gapmin.cli._common import INTERRUPTED, refuse, require
+from gapmin.cli._common import INTERRUPTED, printable, refuse, require
 
 if TYPE_CHECKING:
     from gapmin.report.table import Table
@@ -45,19 +46,8 @@ def ending_in_a_line(command: str, *, left: str) -> Iterator[None]:
 def refuse_to_lose(command: str, out: Path, inputs: Sequence[Path], option: str = "--out") -> None:
     """Refuse to write over a file that is read."""
     for path in inputs:
-        if out.resolve() == path.resolve():
+        if os.path.realpath(out) == os.path.realpath(path):  # Path.resolve raises where a link points to itself
             refuse(command, f"{option} is {printable(str(out))}, which is read: name another file")
-
-
-def printable(text: str) -> str:
-    r"""Return a text on one line, without what would move the cursor or change colours.
-
-    Examples
-    --------
-    >>> print(printable("a\x1b[31m\nb"))
-    a\x1b[31m\nb
-    """
-    return "".join(each if each.isprintable() else each.encode("unicode_escape").decode() for each in text)
 
 
 def print_json(content: dict[str, Any]) -> None:

@@ -5,7 +5,7 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-from gapmin.cli._common import INTERRUPTED, check_writable, refuse, refuse_below_one, require
+from gapmin.cli._common import INTERRUPTED, check_writable, ending_if_unwritable, refuse, refuse_below_one, require
 from gapmin.cli._files import refuse_to_lose
 
 if TYPE_CHECKING:
@@ -103,7 +103,8 @@ def _compare(files: "StudyFiles", report: Path | None, as_json: bool, n_jobs: in
     with progress_on(Console(stderr=True), "gapmin compare") as on_progress:
         comparison = compare_study(study, n_jobs=n_jobs, random_state=seed, on_progress=on_progress)
     if report is not None:
-        write_html(study_report(comparison, files), report)
+        with ending_if_unwritable("compare", report):
+            write_html(study_report(comparison, files), report)
     if as_json:
         written = None if report is None else str(report)
         typer.echo(json.dumps(comparison.to_dict() | {"report": written}, indent=2, allow_nan=False))

@@ -4,7 +4,7 @@
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-from gapmin.cli._common import INTERRUPTED, check_writable, refuse_below_one, require
+from gapmin.cli._common import INTERRUPTED, check_writable, ending_if_unwritable, refuse_below_one, require
 
 if TYPE_CHECKING:
     import typer
@@ -91,5 +91,6 @@ def _demo(n_splits: int, n_jobs: int, out: Path, quick: bool) -> None:
         console.print(f"\n{LEFT_OUT}", markup=False, soft_wrap=True)
     console.print(f"\n{headline(comparison)}", style="bold", markup=False)
     protocol = [*PROTOCOL, LEFT_OUT if plan is None else plan.protocol]
-    write_html(comparison_report(comparison, TITLE, protocol), out)
+    with ending_if_unwritable("demo", out):
+        write_html(comparison_report(comparison, TITLE, protocol), out)
     console.print(f"{comparison.seconds:.0f} s; figures and protocol: {out}", markup=False, soft_wrap=True)

@@ -71,11 +71,15 @@ def _write(folder: Path, force: bool, as_json: bool) -> None:
     blocked = [name for name in there if (folder / name).is_dir()]
     if blocked:
         refuse("example", f"{folder / blocked[0]} is a folder: remove it, or name another folder")
+    written: list[Path] = []
     try:
         folder.mkdir(parents=True, exist_ok=True)
         for name, text in texts.items():
-            write_atomically(text, folder / name)
+            written.append(write_atomically(text, folder / name))
     except OSError as error:
+        for path in written:
+            if path.name not in there:
+                path.unlink(missing_ok=True)
         refuse("example", f"{folder} cannot be written to ({error.strerror}): name another folder")
     n_rows = {name: text.count("\n") - 1 for name, text in texts.items() if name.endswith(".csv")}
     if as_json:

@@ -6,7 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-from gapmin.cli._common import refuse
+from gapmin.cli._common import printable, refuse
 from gapmin.cli._files import (
     AS_JSON,
     domain_table,
@@ -15,7 +15,6 @@ from gapmin.cli._files import (
     print_json,
     print_notes,
     print_tables,
-    printable,
     require_files,
     row_table,
 )

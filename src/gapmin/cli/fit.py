@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-from gapmin.cli._common import check_writable, refuse, refuse_below_one
+from gapmin.cli._common import check_writable, printable, refuse, refuse_below_one
 from gapmin.cli._files import (
     AS_JSON,
     domain_table,
@@ -14,7 +14,6 @@ from gapmin.cli._files import (
     print_json,
     print_notes,
     print_tables,
-    printable,
     refuse_to_lose,
     require_files,
 )
@@ -70,7 +69,7 @@ def add_to(app: "typer.Typer") -> None:
                 drop=drop or (),
                 n_jobs=jobs or -1,
                 random_state=seed,
-                verbose=int(sys.stderr.isatty()),
+                verbose=int(sys.stderr is not None and sys.stderr.isatty()),
                 on_read=lambda study, notes: None if as_json else _say_what_was_read(study, notes, [target, *source]),
             )
             model.save(out)

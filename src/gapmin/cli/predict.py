@@ -6,13 +6,12 @@ import io
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-from gapmin.cli._common import check_writable, refuse
+from gapmin.cli._common import check_writable, ending_if_unwritable, printable, refuse
 from gapmin.cli._files import (
     AS_JSON,
     ending_in_a_line,
     print_json,
     print_notes,
-    printable,
     refuse_to_lose,
     require_files,
 )
@@ -220,7 +219,5 @@ def _write(frame: "pd.DataFrame", out: Path) -> None:
     else:
         content = _text(frame, _SEPARATORS[ending]).encode()
         content = gzip.compress(content, mtime=0) if compressed else content
-    try:
+    with ending_if_unwritable("predict", out):
         write_atomically(content, out)
-    except OSError as error:
-        refuse("predict", f"{printable(str(out))} cannot be written ({error.strerror}): name another file")
