@@ -238,6 +238,7 @@ def test_trailing_separators(write):
     path = write("a.csv", "a,b\n1,2,\n3,4,\n")
     assert columns(path) == {"a": [1, 3], "b": [2, 4]}
     assert read_table(path).notes == (f"{path} has separators at the end of 2 lines: ignored",)
+    assert columns(write("b.csv", "a,b\n1,2\n3,4,,\n5,6,\n")) == {"a": [1, 3, 5], "b": [2, 4, 6]}
     path = write("b.csv", "a,b,\n1,2,\n3,4,\n")
     assert columns(path) == {"a": [1, 3], "b": [2, 4]}
     assert read_table(path).notes == (f"{path} has 1 column without a name and without values: dropped",)
@@ -353,6 +354,12 @@ print((peak() - before) / frame.to_numpy().nbytes)
     command = [sys.executable, "-c", script, str(tmp_path / "a.csv"), str(tmp_path / "b.csv")]
     said = subprocess.run(command, capture_output=True, text=True, check=True).stdout
     assert float(said) < 1.4
+
+
+def test_trailing_separators_in_a_later_chunk(write, monkeypatch):
+    monkeypatch.setattr(reading_module, "_CELLS_AT_ONCE", 1)
+    frame = read_table(write("a.csv", "a,b\n" + "1,2\n" * 1500 + "3,4,,\n")).frame
+    assert frame.sum().tolist() == [1503, 3004]
 
 
 def test_words_in_a_later_chunk_leave_the_text_as_written(write, monkeypatch):

@@ -3,6 +3,7 @@
 # No `from __future__ import annotations` here: typer reads the annotations of commands defined in a function.
 import gzip
 import io
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -158,26 +159,15 @@ def as_written(table: "TableFile") -> "pd.DataFrame":
 
     from gapmin.tabular._text import inspect_text
     from gapmin.tabular._values import kind_of_dtype
+    from gapmin.tabular.reading import text_chunks
 
     if table.path.suffix.lower() in _PARQUET:
         return table.frame
     compressed = table.path.suffix.lower() == ".gz"
     form = inspect_text(table.path, compressed=compressed)
-    cells = pd.read_csv(
-        table.path,
-        sep=form.separator,
-        encoding=form.encoding,
-        header=0,
-        names=list(range(form.width)),
-        usecols=list(range(len(form.names))),
-        index_col=False,
-        skiprows=form.lines_before_header,
-        skipinitialspace=True,
-        dtype=str,
-        na_filter=False,
-        engine="c",
-        compression="gzip" if compressed else None,
-    )
+    as_text = replace(form, decimal=".", thousands=None)
+    chunks = text_chunks(table.path, as_text, compressed, range(len(form.names)), str, na_filter=False)
+    cells = pd.concat(list(chunks), ignore_index=True)
     cells.columns = list(form.names)
     marks = [mark for mark in (form.decimal, form.thousands) if mark not in (".", None)]
     marks += [form.thousands] if form.thousands == "." else []

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ._limits import LONGEST_LABEL
 from ._messages import TableError, at_row, counted, listed, quoted
 from ._values import LARGEST, MOSTLY, as_numbers, as_texts, as_truths, kind_of_dtype, profile
 
@@ -90,7 +91,9 @@ def _others(n_unlabelled: int) -> str:
 def convert_classes(labels: pd.Series, kind: str) -> NDArray[Any]:
     """Return labels as classes of a kind; those that cannot be are None, which is no class of any target."""
     if kind == "text":
-        return as_texts(labels).astype(str)
+        texts = as_texts(labels)
+        longest = max((len(text) for text in texts if isinstance(text, str)), default=0)
+        return texts.astype(str if longest <= LONGEST_LABEL else f"U{LONGEST_LABEL + 1}")  # a class of no target
     numbers = as_truths(labels) if kind == "boolean" else as_numbers(labels)
     whole = np.isfinite(numbers) & (numbers == np.floor(numbers)) & (np.abs(numbers) < 2**63)
     if whole.all():
@@ -153,7 +156,14 @@ def _kind(labels: pd.Series, file: str, task: str | None) -> tuple[str, str]:
     if numbers < 1:
         if numbers >= MOSTLY and task != "classification":
             _regression_labels(labels, file)  # says which value is no number
-        return "text", f"the labels are texts such as {quoted(as_texts(labels)[0])}"
+        texts = as_texts(labels)
+        row = max(range(len(texts)), key=lambda place: len(texts[place]))
+        if len(texts[row]) > LONGEST_LABEL:
+            raise TableError(
+                f"{file} has a label of {len(texts[row]):,} characters at {at_row(labels.index[row])} in column "
+                f"{quoted(labels.name)}, more than {LONGEST_LABEL:,}: name a column of classes with --label"
+            )
+        return "text", f"the labels are texts such as {quoted(texts[0])}"
     values = as_numbers(labels)
     if np.isinf(values).any() or (values != np.floor(values)).any():
         return "number", f"the labels have fractions, such as {_fraction(labels)}"

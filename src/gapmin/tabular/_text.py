@@ -8,13 +8,23 @@ import gzip
 import io
 import re
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import chain, islice
 from pathlib import Path
 from typing import Any
 
+from ._limits import (
+    LONGEST_FIELD,
+    LONGEST_ROW,
+    MOST_TRAILING,
+    check_inflation,
+    check_width,
+    long_field,
+    long_fields,
+    long_row,
+)
 from ._messages import TableError, counted, listed, quoted
 
 SEPARATORS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "pipes"}
@@ -48,7 +58,7 @@ class TextFormat:
     names : tuple of str
         The header, without the spaces around its names; empty where a name is missing.
     width : int
-        Fields of the longest line; what lies beyond the header is empty.
+        Fields of the longest row; what lies beyond the header is empty.
     n_rows : int
         Rows below the header.
     lines_before_header : int
@@ -70,6 +80,8 @@ class TextFormat:
 def inspect_text(path: Path, *, compressed: bool) -> TextFormat:
     """Read a text file once, in constant memory, and return how it is written, or raise a `TableError`."""
     try:
+        if compressed:
+            check_inflation(path)
         with _raw(path, compressed) as stream:
             head = stream.read(4096)
         encoding = _encoding(path, head)
@@ -88,6 +100,26 @@ def _raw(path: Path, compressed: bool) -> Iterator[Any]:
         yield stream
 
 
+def _lines(path: Path, text: io.TextIOWrapper) -> Iterator[str]:
+    """Yield the lines of a file, or refuse it for one that is longer than a row may be, or no text."""
+    while line := text.readline(LONGEST_ROW + 1):
+        if len(line) > LONGEST_ROW:
+            raise long_row(path)
+        if "\0" in line:
+            raise _binary(path)
+        yield line
+
+
+def _one_row(path: Path, lines: Iterable[str]) -> Iterator[str]:
+    """Yield lines for a row whose quoted fields may go over several of them."""
+    n_characters = 0
+    for line in lines:
+        n_characters += len(line)
+        if n_characters > LONGEST_ROW:
+            raise long_row(path)
+        yield line
+
+
 def _encoding(path: Path, head: bytes) -> str:
     if head.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
         return "utf-16"
@@ -104,8 +136,13 @@ def _binary(path: Path) -> TableError:
 
 
 def _inspect(path: Path, compressed: bool, encoding: str, notes: list[str]) -> TextFormat:
-    with _raw(path, compressed) as raw, io.TextIOWrapper(raw, encoding=encoding, newline="") as lines:
-        first = lines.readline()
+    with (
+        _raw(path, compressed) as raw,
+        io.TextIOWrapper(raw, encoding=encoding, newline="") as text,
+        long_fields(),
+    ):
+        lines = _lines(path, text)
+        first = next(lines, "")
         declared = _DECLARATION.fullmatch(first)
         sample, n_characters = [] if declared else [first], len(first)
         for line in islice(lines, _SAMPLE_LINES):
@@ -118,12 +155,8 @@ def _inspect(path: Path, compressed: bool, encoding: str, notes: list[str]) -> T
         if any(_CONTROL.search(line) for line in sample):
             raise _binary(path)
         separator = declared[1] if declared else _separator(sample, path)
-        rows = chain(sample, lines)
-        try:
-            names, width, n_rows, more = _scan(path, rows, separator, int(bool(declared)))
-        except csv.Error as error:
-            raise TableError(f"{path} has a quote that is never closed ({error}): close or remove it") from error
-    marks, said = _marks(sample, separator, path)
+        names, width, n_rows, more = _scan(path, chain(sample, lines), separator, int(bool(declared)))
+        marks, said = _marks(sample, separator, path)
     lines_before = int(bool(declared))
     return TextFormat(separator, encoding, *marks, names, width, n_rows, lines_before, (*notes, *more, *said))
 
@@ -160,20 +193,25 @@ def _scan(path: Path, lines: Iterator[str], separator: str, before: int) -> tupl
     number = before
     for line in lines:
         number += 1
-        if "\0" in line:
-            raise _binary(path)
         if not line.strip(blank):
             continue
         here = number
         if '"' in line:
-            reader = csv.reader(chain([line], lines), delimiter=separator, skipinitialspace=True)
-            fields = next(reader)
+            reader = csv.reader(_one_row(path, chain([line], lines)), delimiter=separator, skipinitialspace=True)
+            try:
+                fields = next(reader)
+            except csv.Error as error:  # the field is longer than the limit
+                raise long_field(path, here) from error
             number += reader.line_num - 1
             n_fields = len(fields)
         else:
             n_fields = line.count(separator) + 1
-            fields = [] if names and n_fields == len(names) else line.rstrip("\r\n").split(separator)
+            looked_at = not names or n_fields != len(names) or len(line) > LONGEST_FIELD
+            fields = line.rstrip("\r\n").split(separator) if looked_at else []
+            if max(map(len, fields), default=0) > LONGEST_FIELD:
+                raise long_field(path, here)
         if not names:
+            check_width(path, n_fields)
             names, widest = [field.strip() for field in fields], n_fields
             continue
         n_rows += 1
@@ -183,6 +221,10 @@ def _scan(path: Path, lines: Iterator[str], separator: str, before: int) -> tupl
             raise TableError(
                 f"{path} has {counted(n_fields, 'field')} in line {here:,} but {len(names):,} in its header (separated "
                 f"by {SEPARATORS[separator]}): mend that line, or put quotes around text that has a separator in it"
+            )
+        if n_fields > len(names) + MOST_TRAILING:
+            raise TableError(
+                f"{path} has {n_fields - len(names):,} separators too many at the end of line {here:,}: remove them"
             )
         widest, n_trailing = max(widest, n_fields), n_trailing + 1
     notes = [f"{path} has separators at the end of {counted(n_trailing, 'line')}: ignored"] if n_trailing else []

@@ -23,6 +23,7 @@ from gapmin.selection._candidates import TARGET_ONLY
 from gapmin.selection._ranking_result import plain
 from gapmin.selection.explanation import RowUse
 
+from ._limits import check_regular
 from ._messages import listed
 from ._remembered import StudyFile, remembered
 from .preprocessing import preprocessor
@@ -193,7 +194,8 @@ def load_study_model(path: FilePath) -> StudyModel:
 
 
 def file_sha256(path: FilePath) -> str:
-    """Return the SHA-256 of a file, read piece by piece."""
+    """Return the SHA-256 of a regular file, read piece by piece."""
+    check_regular(Path(path))
     with open(path, "rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 

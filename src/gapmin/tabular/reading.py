@@ -5,13 +5,14 @@ from __future__ import annotations
 import os
 import warnings
 from collections import Counter
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ._limits import check_regular
 from ._messages import TableError, counted, free_name, listed, need_pandas, one_of, quoted
 from ._text import TextFormat, inspect_text
 from ._values import as_numbers, is_missing
@@ -81,13 +82,12 @@ def read_table(path: str | os.PathLike[str], as_text: Collection[str] = ()) -> T
     """
     place = Path(path)
     stem, ending, compressed = _parts(place)
-    if place.is_dir():
-        raise TableError(f"{place} is a folder: name a file in it")
-    if ending not in (*TEXT, *PARQUET):
-        known = ", ".join((*TEXT, *(f"{each}.gz" for each in TEXT), *PARQUET))
-        raise TableError(f"{place} has the ending {quoted(ending)}, which is not known: save it as one of {known}")
     need_pandas()
     try:
+        check_regular(place)
+        if ending not in (*TEXT, *PARQUET):
+            known = ", ".join((*TEXT, *(f"{each}.gz" for each in TEXT), *PARQUET))
+            raise TableError(f"{place} has the ending {quoted(ending)}, which is not known: save it as one of {known}")
         with open(place, "rb"):
             pass
         if ending in PARQUET:
@@ -102,6 +102,8 @@ def read_table(path: str | os.PathLike[str], as_text: Collection[str] = ()) -> T
         raise TableError(f"{place} may not be read (permission denied): ask its owner, or chmod u+r it") from error
     except OSError as error:
         raise TableError(f"{place} cannot be read ({error.strerror or error}): copy it to another place") from error
+    except MemoryError as error:
+        raise TableError(f"{place} does not fit into memory: give fewer rows or columns") from error
     if len(frame) == 0:
         raise TableError(f"{place} has a header but no rows: give a file with rows below the header")
     frame, more = _named(place, frame)
@@ -154,6 +156,8 @@ def _read_text(path: Path, compressed: bool, as_text: Collection[str]) -> tuple[
         frame = _joined(path, form, compressed, form.other_marks | asked)
     except need_pandas().errors.ParserError as error:
         said = str(error).strip().rsplit("error: ", 1)[-1]
+        if said == "out of memory":
+            raise MemoryError from error
         raise TableError(f"{path} cannot be parsed ({said}): look for a quote that is never closed there") from error
     for place in form.other_marks - asked:
         numbers = as_numbers(frame[place])
@@ -163,7 +167,10 @@ def _read_text(path: Path, compressed: bool, as_text: Collection[str]) -> tuple[
     return frame, list(form.notes)
 
 
-def _chunks(path: Path, form: TextFormat, compressed: bool, columns: Any, dtype: Any) -> Any:
+def text_chunks(
+    path: Path, form: TextFormat, compressed: bool, columns: Any, dtype: Any, na_filter: bool = True
+) -> Iterator[pd.DataFrame]:
+    """Yield some rows of a text file at a time; columns are named by their place, and so is what is asked for."""
     import pandas as pd
 
     with warnings.catch_warnings():
@@ -175,12 +182,13 @@ def _chunks(path: Path, form: TextFormat, compressed: bool, columns: Any, dtype:
             decimal=form.decimal,
             thousands=form.thousands,
             header=0,
-            names=list(range(form.width)),
+            names=list(range(len(form.names))),
             usecols=list(columns),
             index_col=False,
             skiprows=form.lines_before_header,
             skipinitialspace=True,
             dtype=dtype,
+            na_filter=na_filter,
             engine="c",
             low_memory=False,
             compression="gzip" if compressed else None,
@@ -232,7 +240,7 @@ def _joined(path: Path, form: TextFormat, compressed: bool, as_text: Collection[
     import pandas as pd
 
     columns = {place: _Column(form.n_rows) for place in range(len(form.names))}
-    for chunk in _chunks(path, form, compressed, columns, dict.fromkeys(as_text, str)):
+    for chunk in text_chunks(path, form, compressed, columns, dict.fromkeys(as_text, str)):
         if len(chunk) == form.n_rows:
             return chunk
         for place, column in columns.items():
@@ -241,7 +249,7 @@ def _joined(path: Path, form: TextFormat, compressed: bool, as_text: Collection[
     joined = {place: column.whole() for place, column in columns.items()}
     torn = [place for place, whole in joined.items() if whole is None]
     if torn:  # numbers in one chunk and words in another: read again, so that text is as it was written
-        texts = pd.concat(list(_chunks(path, form, compressed, torn, str)), ignore_index=True)
+        texts = pd.concat(list(text_chunks(path, form, compressed, torn, str)), ignore_index=True)
         joined.update({place: texts[place].array for place in torn})
     return pd.DataFrame(joined, copy=False)
 
