@@ -59,7 +59,7 @@ class LogisticsOnDask:
             )
             start = self._last.get(part.name, np.zeros(objective.penalty.n_parameters))
             tol = tolerance(self.template, objective.penalty)
-            descent = descend(objective, start, tol=tol, max_iter=self.template.max_iter)
+            descent = descend(objective, start, tol=tol, max_iter=self.template.max_iter, gap=objective)
             objectives.append(objective)
             descents.append(descent)
             points.append(next(descent))

@@ -18,7 +18,11 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from gapmin._validation import check_sample_weight
 from gapmin.linear._logistic_objective import LogisticObjective
+from gapmin.linear._matrix import largest, unit
 from gapmin.linear._solver import Array, Metric, Solution, minimise, recall_metric
+
+_LARGE_GRADIENT, _LARGE_FEATURE = 1e3, 1e12
+"""Where it is worth a look at the features whether they are too large to be squared in single precision."""
 
 
 class WeightedLogisticRegression(LinearClassifierMixin, SparseCoefMixin, BaseEstimator):
@@ -34,7 +38,9 @@ class WeightedLogisticRegression(LinearClassifierMixin, SparseCoefMixin, BaseEst
         Strength of the penalty, without the factor 1/2.
     fit_intercept : bool, default=True
     tol : float, default=1e-8
-        On the largest absolute entry of the gradient. In single precision it is not taken below what that can resolve.
+        On the largest absolute entry of the gradient, and on how far the objective is above its minimum as the
+        curvature tells. In single precision it is not taken below what that can resolve. A fit that ends ten times
+        further above the minimum warns (`ConvergenceWarning`).
     max_iter : int, default=1000
     warm_start : bool, default=False
         Start a refit from the coefficients of the last one.
@@ -143,10 +149,10 @@ def write_into(
 ) -> WeightedLogisticRegression:
     """Make a fitted learner of a solution, and warn where it is none."""
     tol = tolerance(learner, objective)
-    if not solution.converged and solution.gradient_norm > 100 * tol:
+    if solution.excess > 10 * tol:
         warnings.warn(
-            f"logistic regression stopped after {solution.n_iter} steps with a gradient of "
-            f"{solution.gradient_norm:.1e}, above {tol:.1e}: raise max_iter, or lam",
+            f"logistic regression stopped after {solution.n_iter} steps about {solution.excess:.1e} above the smallest "
+            f"objective, more than tol={tol:.1e}: raise max_iter, or lam",
             ConvergenceWarning,
             stacklevel=4,
         )
@@ -186,22 +192,49 @@ class LogisticFits:
         self.metric: Metric | None = None
         self.h: Array = np.zeros(self.objective.n_parameters)
         self.made: WeightedLogisticRegression | None = None
+        self.unit = 1.0
 
     def fit_into(
         self, learner: WeightedLogisticRegression, weight: Array, start: Array | None = None
     ) -> WeightedLogisticRegression:
         """Minimise under `weight` and write the result into `learner`."""
-        objective = self.objective
-        objective.weight = (weight / weight.sum()).astype(objective.dtype, copy=False)
+        self.objective.weight = (weight / weight.sum()).astype(self.objective.dtype, copy=False)
+        h = self.h if start is None else start.ravel().astype(np.float64)
+        with np.errstate(over="ignore", invalid="ignore"):
+            first = self.objective.evaluate(self._in_units(h))
+        if self.unit == 1 and not float(np.abs(first[1]).max()) <= _LARGE_GRADIENT and self._scale():
+            first, self.metric = self.objective.evaluate(self._in_units(h)), None
         solution = minimise(
-            objective,
-            self.h if start is None else start.ravel().astype(np.float64),
+            self.objective,
+            self._in_units(h),
             metric=self.metric,
-            tol=tolerance(self.template, objective),
+            tol=tolerance(self.template, self.objective),
             max_iter=self.template.max_iter,
+            gap=self.objective,
+            first=first,
         )
+        solution.h = self._in_units(solution.h, 1 / self.unit)
         self.h, self.metric, self.made = solution.h, solution.metric, learner
-        return write_into(learner, objective, solution, self.classes)
+        return write_into(learner, self.objective, solution, self.classes)
+
+    def _scale(self) -> bool:
+        """Measure huge features in a unit of their size, for their squares overflow; say whether there are any."""
+        objective = self.objective
+        self.unit = unit(max(largest(objective.X), 1.0), _LARGE_FEATURE)
+        if self.unit == 1:
+            return False
+        X, lam = objective.X / self.unit, objective.lam / self.unit / self.unit
+        self.objective = LogisticObjective(X, objective.codes, self.classes.size, lam, objective.fit_intercept)
+        self.objective.weight = objective.weight
+        return True
+
+    def _in_units(self, h: Array, by: float | None = None) -> Array:
+        """Return `h` with coefficients for features in units of `unit`; the intercepts stay."""
+        if self.unit == 1:
+            return h
+        scaled = h.copy()
+        self.objective.split(scaled)[0][:] *= self.unit if by is None else by
+        return scaled
 
     def remember(self) -> dict[str, Any]:
         """Return what the next fit starts from: arrays and numbers."""
@@ -213,9 +246,10 @@ class LogisticFits:
         if not isinstance(h, np.ndarray) or h.shape != self.h.shape or h.dtype != self.h.dtype:
             raise ValueError(f"the last fit has not the {self.h.size} coefficients of this one")
         self.h = h
+        self._scale()
         self.metric = None if state["metric"] is None else recall_metric(state["metric"], h.size)
 
     def predict_codes(self) -> NDArray[np.intp]:
         """Return the class index of each row under the last fit, without another pass over X."""
-        margin = self.objective.margins(self.h)
+        margin = self.objective.margins(self._in_units(self.h))
         return (margin[:, 0] > 0).astype(np.intp) if margin.shape[1] == 1 else margin.argmax(axis=1)

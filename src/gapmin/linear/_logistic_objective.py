@@ -10,7 +10,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from gapmin.linear._losses import log_loss
-from gapmin.linear._solver import Array, CholeskyMetric, DiagonalMetric, Metric, weighted_gram
+from gapmin.linear._solver import Array, CentredMetric, CholeskyMetric, DiagonalMetric, Metric, weighted_gram
 
 _FACTOR_LIMIT = 500
 """Above this many features a d x d factor costs more than it saves."""
@@ -20,6 +20,12 @@ _COUPLED_LIMIT, _COUPLED_LIMIT_WHEN_SLOW = 150, 1500
 
 _COUPLED_ROWS = 1 << 14
 """Rows of the coupled Hessian at a time: more than a sample has."""
+
+_EXACT_ROWS = 1 << 11
+"""Rows of the Hessian in double precision at a time."""
+
+_EVERY_STEP = 1 << 20
+"""More metrics than a fit asks for: one that is made anew after every step."""
 
 _PRODUCT_ROWS = 1 << 12
 """Rows of a product in two precisions at a time."""
@@ -137,7 +143,33 @@ class LogisticObjective:
             return CholeskyMetric([self._gram(*self._sample(column)) for column in own.T], patience)
         rows, share = self._sample(own.sum(axis=1), per_feature=_SAMPLE_PER_FEATURE // 3)
         share = share / own[rows].sum(axis=1) * self.weight[rows]
-        return CholeskyMetric([self._coupled(rows, share, probability[rows])], patience=4)
+        return CholeskyMetric([self._penalised(self._coupled(self.X[rows], share, probability[rows]))], patience=4)
+
+    def excess(self, gradient: Array) -> float:
+        """Return ||gradient||^2 / (4 lam): the objective is no further above its minimum, but for the intercept."""
+        size = float(np.linalg.norm(self.split(gradient)[0]))
+        return (size / (2 * np.sqrt(self.lam))) ** 2 if self.lam > 0 else np.inf if size > 0 else 0.0
+
+    def exact_metric(self) -> Metric | None:
+        """Return the whole Hessian at the last point evaluated, in double precision; None where that is too large.
+
+        Of features less their mean, where there is an intercept: those far from 0 leave no digits for how they vary.
+        """
+        n, d = self.X.shape
+        if d > _FACTOR_LIMIT or self.n_parameters > _COUPLED_LIMIT_WHEN_SLOW:
+            return None
+        own = self._own_curvature(bound=False).sum(axis=1, dtype=np.float64)
+        total = float(own.sum())
+        mean = np.zeros(d)
+        if self.fit_intercept and total > 0:
+            mean = np.asarray(self.X.T @ (own / total), dtype=np.float64)
+        table: Array = np.zeros((self.n_parameters, self.n_parameters))
+        for start in range(0, n, _EXACT_ROWS):
+            rows = slice(start, start + _EXACT_ROWS)
+            X = self.X[rows].toarray() if sp.issparse(self.X) else self.X[rows]
+            probability = self._curvature[rows].astype(np.float64)
+            table += self._coupled(X - mean, self.weight[rows], probability, np.float64)
+        return CentredMetric(CholeskyMetric([self._penalised(table)], 4, balanced=True), mean, self.fit_intercept)
 
     def _own_curvature(self, bound: bool) -> Array:
         """Return the curvature of each row's loss in each output, of shape (n, n_outputs)."""
@@ -158,8 +190,8 @@ class LogisticObjective:
         table: Array = np.zeros((self.n_parameters, self.n_parameters))
         for start in range(0, max(self.X.shape[0], 1), _COUPLED_ROWS):
             rows = slice(start, start + _COUPLED_ROWS)
-            table += self._coupled(rows, self.weight[rows], self._curvature[rows])
-        return [table]
+            table += self._coupled(self.X[rows], self.weight[rows], self._curvature[rows])
+        return [self._penalised(table)]
 
     def _sample(self, curvature: Array, per_feature: int = _SAMPLE_PER_FEATURE) -> tuple[Any, Array]:
         """Pick rows and what each stands for: all of them, or where there are many, a few that tell as much.
@@ -187,26 +219,30 @@ class LogisticObjective:
             hessian[d, d] = share.sum()
         return hessian
 
-    def _coupled(self, rows: Any, share: Array, probability: Array) -> Array:
-        """Return the whole multinomial Hessian: diag(p) - p p' between the classes, X' X within.
+    def _coupled(self, X: Any, share: Array, probability: Array, dtype: Any = np.float32) -> Array:
+        """Return the whole Hessian of the loss: diag(p) - p p' between the classes, X' X within.
 
-        One product in single precision, which is enough for a metric.
+        One product, in single precision where it is for a metric only.
         """
-        X, size = self.X[rows], self.n_parameters // self.n_outputs
-        dense = np.ones((share.size, size), dtype=np.float32)
+        size = self.n_parameters // self.n_outputs
+        dense = np.ones((share.size, size), dtype=dtype)
         dense[:, : X.shape[1]] = X.toarray() if sp.issparse(X) else X
-        root = np.sqrt(share).astype(np.float32)[:, None]
-        by_class = probability.astype(np.float32)[:, :, None] * (root * dense)[:, None, :]
+        root = np.sqrt(share).astype(dtype)[:, None]
+        by_class = probability.astype(dtype)[:, :, None] * (root * dense)[:, None, :]
         by_class = by_class.reshape(share.size, self.n_parameters)
         hessian = -(by_class.T @ by_class).reshape(self.n_outputs, size, self.n_outputs, size).astype(np.float64)
         for a in range(self.n_outputs):
             hessian[a, :, a] += by_class[:, a * size : (a + 1) * size].T @ (root * dense)
-        table = hessian.reshape(self.n_parameters, self.n_parameters)
-        diagonal = np.full((self.n_outputs, size), 2 * self.lam)
-        if self.fit_intercept:
-            diagonal[:, -1] = 0.0
+        if self.fit_intercept and not self.binary:
             # Shifting all intercepts alike changes nothing: give that direction some curvature.
             hessian[:, -1, :, -1] += share.sum() / self.n_outputs**2
+        return hessian.reshape(self.n_parameters, self.n_parameters)
+
+    def _penalised(self, table: Array) -> Array:
+        """Add the penalty's second derivative, which the intercepts do not have."""
+        diagonal = np.full((self.n_outputs, self.n_parameters // self.n_outputs), 2 * self.lam)
+        if self.fit_intercept:
+            diagonal[:, -1] = 0.0
         table[np.diag_indices_from(table)] += diagonal.ravel()
         return table
 
@@ -259,6 +295,14 @@ class SummedLogistic:
         value, slope = self.penalty.evaluate(h)
         self._sums = curvature
         return value + loss, slope + gradient
+
+    def excess(self, gradient: Array) -> float:
+        """Return how far the objective is above its minimum at most, but for the intercept."""
+        return self.penalty.excess(gradient)
+
+    def exact_metric(self) -> Metric | None:
+        """Return the Hessian at the last point received where it was summed whole and in the rows' precision."""
+        return self.metric(_EVERY_STEP) if self.penalty.binary and self._sums[0].ndim == 2 else None
 
     def metric(self, attempt: int, *, bound: bool = False) -> Metric:
         """Return the curvature at the last point received, or a bound on it at every point."""

@@ -30,3 +30,30 @@ def with_constant(X: Any) -> Any:
 def squared_norms(X: Any) -> Array:
     """Return ||x||^2 of every row."""
     return np.asarray(X.multiply(X).sum(axis=1)).ravel() if sp.issparse(X) else np.einsum("ij,ij->i", X, X)
+
+
+def largest(values: Any) -> float:
+    """Return the largest size of a number, dense or sparse; 0 of none.
+
+    Examples
+    --------
+    >>> largest(np.array([[1.0, -3.0]]))
+    3.0
+    """
+    entries = values.data if sp.issparse(values) else values
+    return max(float(entries.max()), -float(entries.min())) if entries.size else 0.0
+
+
+def unit(size: float, ordinary: float = 1e6) -> float:
+    """Return the power of two below `size`, to divide by at no cost in digits; 1 for ordinary sizes, and for 0.
+
+    The tolerances of the solvers are made for numbers of about 1, and squares of large numbers overflow.
+
+    Examples
+    --------
+    >>> unit(300.0), unit(1e9), unit(1e9) == 2.0**29
+    (1.0, 536870912.0, True)
+    """
+    if not 0 < size < np.inf or 1 / ordinary <= size <= ordinary:
+        return 1.0
+    return float(np.ldexp(1.0, int(np.frexp(size)[1]) - 1))

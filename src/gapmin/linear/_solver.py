@@ -22,6 +22,9 @@ Array = NDArray[np.floating]
 _BLOCK = 512
 """Rows that are scaled at a time."""
 
+_SLOW = 5
+"""A fit that asks for more metrics than these (some 30 steps) is worth exact ones."""
+
 
 def weighted_gram(X: Any, weight: Array) -> Array:
     """Return X' diag(weight) X for weights of at least 0, dense; no second X is made."""
@@ -70,6 +73,16 @@ class Objective(Curved, Protocol):
         """Return value and gradient at `h`."""
 
 
+class GapCheck(Protocol):
+    """What tells how far the last point evaluated is above the minimum."""
+
+    def excess(self, gradient: Array) -> float:
+        """Return a bound on it from the strength of the penalty alone; what is not penalised counts as settled."""
+
+    def exact_metric(self) -> Metric | None:
+        """Return the whole Hessian there in double precision; None where that is too large."""
+
+
 class CholeskyMetric:
     """A block-diagonal metric, one Cholesky factor for each block of parameters.
 
@@ -78,13 +91,19 @@ class CholeskyMetric:
     blocks : list of ndarray of shape (p, p)
         Positive semi-definite matrices; a ridge too small to matter makes them definite.
     patience : int
+    balanced : bool, default=False
+        Measure that ridge for each parameter by its own curvature, so that it is too small for features in any units.
     """
 
-    def __init__(self, blocks: list[Array], patience: int) -> None:
+    def __init__(self, blocks: list[Array], patience: int, *, balanced: bool = False) -> None:
         self.patience = patience
         self._factors = []
         for block in blocks:
             potrf, self._potrs = get_lapack_funcs(("potrf", "potrs"), (block,))
+            if balanced:
+                root = np.sqrt(np.diag(block))
+                root[~(root > 0)] = 1.0
+                block = block / root[:, None] / root
             limits = np.finfo(block.dtype)
             ridge = max(4 * float(limits.eps) * float(np.trace(block)), float(limits.tiny))
             for _ in range(40):
@@ -93,7 +112,7 @@ class CholeskyMetric:
                     break
                 block = block + ridge * np.eye(len(block), dtype=block.dtype)
                 ridge *= 10
-            self._factors.append(factor)
+            self._factors.append(root[:, None] * factor if balanced else factor)
 
     def solve(self, gradient: Array) -> Array:
         """Return the inverse of the metric times `gradient`, block by block."""
@@ -104,6 +123,35 @@ class CholeskyMetric:
     def remember(self) -> dict[str, Any]:
         """Return the factors."""
         return {"patience": self.patience, "factors": self._factors}
+
+
+class CentredMetric:
+    """A metric of features less their `mean`, for outputs that each have coefficients and, last, an intercept.
+
+    With (h, b + <mean, h>) for (h, b) it is that of the features themselves.
+    """
+
+    def __init__(self, centred: CholeskyMetric, mean: Array, has_intercept: bool) -> None:
+        self.patience = centred.patience
+        self._centred, self._mean, self._has_intercept = centred, mean, has_intercept
+
+    def solve(self, gradient: Array) -> Array:
+        """Return the inverse of the metric times `gradient`."""
+        if not self._has_intercept:
+            return self._centred.solve(gradient)
+        table: Array = gradient.reshape(-1, self._mean.size + 1).astype(np.float64)
+        table[:, :-1] -= table[:, -1:] * self._mean
+        table = self._centred.solve(table.ravel()).reshape(table.shape).copy()
+        table[:, -1] -= table[:, :-1] @ self._mean
+        return table.ravel()
+
+    def remember(self) -> dict[str, Any]:
+        """Return factors of the same matrix."""
+        lower = np.tril(self._centred._factors[0])
+        if self._has_intercept:
+            by_output = lower.reshape(-1, self._mean.size + 1, lower.shape[1])
+            by_output[:, :-1] += self._mean[:, None] * by_output[:, -1:]
+        return CholeskyMetric([lower @ lower.T], self.patience, balanced=True).remember()
 
 
 class DiagonalMetric:
@@ -153,6 +201,8 @@ class Solution:
     n_iter: int
     converged: bool
     metric: Metric | None
+    excess: float = 0.0
+    """About how far the objective is above its minimum, where that was asked for."""
 
 
 Descent = Generator[Array, tuple[float, Array], Solution]
@@ -167,6 +217,8 @@ def minimise(
     tol: float = 1e-8,
     max_iter: int = 1000,
     memory: int = 10,
+    gap: GapCheck | None = None,
+    first: tuple[float, Array] | None = None,
 ) -> Solution:
     """Minimise a smooth convex objective until the largest entry of its gradient is at most `tol`.
 
@@ -181,17 +233,23 @@ def minimise(
     max_iter : int
     memory : int
         How many L-BFGS pairs are kept.
+    gap : GapCheck, optional
+        Go on until the objective is within `tol` of its minimum too: where the curvature is small, a small gradient
+        does not say so.
+    first : (float, ndarray), optional
+        Value and gradient at `start`, where they are known.
 
     Returns
     -------
     Solution
         With the last metric, for the next fit.
     """
-    descent = descend(objective, start, metric=metric, tol=tol, max_iter=max_iter, memory=memory)
+    descent = descend(objective, start, metric=metric, tol=tol, max_iter=max_iter, memory=memory, gap=gap)
     h = next(descent)
     while True:
         try:
-            h = descent.send(objective.evaluate(h))
+            h = descent.send(objective.evaluate(h) if first is None else first)
+            first = None
         except StopIteration as end:
             return end.value
 
@@ -204,6 +262,7 @@ def descend(
     tol: float = 1e-8,
     max_iter: int = 1000,
     memory: int = 10,
+    gap: GapCheck | None = None,
 ) -> Descent:
     """Minimise as `minimise` does, but yield each point where value and gradient are wanted, and be sent them.
 
@@ -215,10 +274,25 @@ def descend(
     pairs = deque[tuple[Array, Array, float]](maxlen=memory)
     n_iter = age = attempt = 0
     bounded = False
-    while size > tol and n_iter < max_iter:
+    left = excess = 0.0 if gap is None else np.inf
+    while n_iter < max_iter:
+        if size <= tol and not bounded:
+            excess = 0.0 if gap is None else max(gap.excess(gradient), _promise(gradient, metric))
+            exact = gap.exact_metric() if gap is not None and excess > tol else None
+            if exact is not None:
+                metric, age, attempt = exact, 0, attempt + 1
+                pairs.clear()
+                excess = _promise(gradient, metric)
+            if excess <= tol:
+                break
         if metric is None or age >= metric.patience + attempt:
-            metric, age, attempt = objective.metric(attempt), 0, attempt + 1
+            exact = gap.exact_metric() if gap is not None and attempt >= _SLOW else None
+            metric, age, attempt = exact or objective.metric(attempt), 0, attempt + 1
             pairs.clear()
+            if exact is not None:
+                last_left, left = left, _promise(gradient, metric)
+                if left <= tol and left > last_left / 4:
+                    break  # features so large that round-off alone keeps the gradient above tol
         direction = -_apply_inverse(gradient, pairs, metric)
         slope = float(direction @ gradient)
         if not slope < 0:  # round-off has spoilt the pairs
@@ -243,7 +317,21 @@ def descend(
         size = float(np.abs(gradient).max())
         age += 1
         n_iter += 1
-    return Solution(h, size, n_iter, size <= tol, metric)
+    if gap is not None and not (size <= tol and excess <= tol):
+        # Points of the line search were evaluated since: come back to tell what is left to gain.
+        value, gradient = yield h
+        exact = gap.exact_metric()
+        excess = gap.excess(gradient) if exact is None else _promise(gradient, exact)
+        return Solution(h, size, n_iter, excess <= tol, metric, excess)
+    return Solution(h, size, n_iter, size <= tol, metric, excess)
+
+
+def _promise(gradient: Array, metric: Metric | None) -> float:
+    """Return the gradient times the step that the metric makes of it; nothing is known without one.
+
+    What is left to gain is half of it for a parabola, all of it for a loss that falls off like exp(-t).
+    """
+    return 0.0 if metric is None else float(gradient @ metric.solve(gradient))
 
 
 def _apply_inverse(gradient: Array, pairs: deque[tuple[Array, Array, float]], metric: Metric) -> Array:
