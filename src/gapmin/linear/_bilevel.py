@@ -10,16 +10,22 @@ from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
 from gapmin.linear._losses import Array, Loss
+from gapmin.linear._matrix import largest
 from gapmin.linear._problem import Problem, Rows
 from gapmin.linear._simplex import project_capped
 from gapmin.linear._solver import CholeskyMetric, Metric, minimise
+
+_RESOLVED = 1e-14
+"""What can be known of a sum of numbers of about 1."""
 
 
 class Inner:
     """One inner problem, sum_i w_i loss_i + ridge ||h||^2 over some rows, solved again and again as weights move."""
 
     def __init__(self, X: Any, y: Array, loss: Loss, ridge: float, tol: float = 1e-9) -> None:
-        self.X, self.y, self.loss, self.ridge, self.tol = X, y, loss, ridge, tol
+        self.X, self.y, self.loss, self.ridge = X, y, loss, ridge
+        # Not below what the arithmetic can resolve of a gradient: weights sum to one, or a little more in a fold.
+        self.tol = max(tol, _RESOLVED * largest(X) * largest(loss.gradient(np.zeros_like(y), y)))
         self.h: Array = np.zeros(X.shape[1])
         self.metric: Metric | None = None
 

@@ -14,7 +14,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from gapmin.linear._interior_point import interior_point
 from gapmin.linear._losses import Array, Loss, Power
-from gapmin.linear._matrix import dense
+from gapmin.linear._matrix import dense, largest, unit
 from gapmin.linear._problem import FACTOR_LIMIT, Problem, Rows, Solution
 from gapmin.linear._solver import Metric, minimise, weighted_gram
 
@@ -26,6 +26,15 @@ _WORTH_REDUCING = 200
 
 _NEAR, _ROUND_OFF = 1e-9, 1e-15
 """Where the quasi-Newton solver hands over to Newton's method, and where that ends."""
+
+_NOTHING = 1e-14
+"""The share of an objective that round-off alone may seem to leave to gain."""
+
+_ORDINARY_LABEL = 1e4
+"""Labels are measured in another unit where the largest is above this, or below its inverse."""
+
+LEAST_PENALTY = 1e-10
+"""With features of about 1 a penalty this small does not move a minimum that is one without it: see `solve_plain`."""
 
 
 def solve(problem: Problem, start: Array | None = None, metric: Metric | None = None) -> Solution:
@@ -41,6 +50,11 @@ def solve(problem: Problem, start: Array | None = None, metric: Metric | None = 
     """
     if not any(rows.weight.any() for rows in problem.tasks):
         return Solution(problem.C, 0.0)  # nothing to learn from
+    in_units = _in_units(problem)
+    if in_units is not None:
+        easier, times = in_units
+        same = solve(easier, None if start is None else start / times)
+        return Solution(same.H * times, same.error)
     if _is_wide(problem):
         return _solve_wide(problem, start)
     if not problem.loss.smooth:
@@ -49,7 +63,7 @@ def solve(problem: Problem, start: Array | None = None, metric: Metric | None = 
         return interior_point(Problem(tasks, problem.loss, problem.penalty, problem.centre))
     h: Array = (problem.C if start is None else start).ravel().astype(np.float64)
     quadratic = isinstance(problem.loss, Power) and problem.loss.q == 2
-    _, gradient = problem.evaluate(h)
+    value, gradient = problem.evaluate(h)
     size = float(np.abs(gradient).max())
     small = h.size <= FACTOR_LIMIT
     # What the arithmetic can resolve of a gradient that is the difference of large forces.
@@ -60,7 +74,7 @@ def solve(problem: Problem, start: Array | None = None, metric: Metric | None = 
         # With a factor at hand Newton's method finishes what jitters near the end of the quasi-Newton one.
         found = minimise(problem, h, metric=metric, tol=tol, max_iter=100 if small else 1000)
         h, size, last = found.h, found.gradient_norm, found.metric
-        gradient = problem.evaluate(h)[1]
+        value, gradient = problem.evaluate(h)
     for attempt in range(20 if small else 0):
         # A step of Newton's squares what is left of the error, down to what the arithmetic gives.
         if size <= max(_ROUND_OFF, 1e-17 * force):
@@ -68,18 +82,39 @@ def solve(problem: Problem, start: Array | None = None, metric: Metric | None = 
         last = last if quadratic and attempt else problem.metric(0)
         assert last is not None
         closer = h - last.solve(gradient)
-        gradient = problem.evaluate(closer)[1]
-        smaller = float(np.abs(gradient).max())
+        new_value, new_gradient = problem.evaluate(closer)
+        smaller = float(np.abs(new_gradient).max())
         if not smaller < size:
             break
-        h, size = closer, smaller
-    if size > promise:
+        h, size, value, gradient = closer, smaller, new_value, new_gradient
+    # Large features leave a large gradient where there is nothing left to gain.
+    if size > promise and not (small and last and float(gradient @ last.solve(gradient)) <= _NOTHING * abs(value)):
         warnings.warn(
             f"the fit ended with a gradient of {size:.1e}, above {promise:.0e}: bring the features to one scale",
             ConvergenceWarning,
             stacklevel=3,
         )
     return Solution(h.reshape(problem.shape), size, last)
+
+
+def _in_units(problem: Problem) -> tuple[Problem, float] | None:
+    """Return the same problem with features and labels of about 1, and what to multiply its solution by.
+
+    The tolerances are made for such; None where the problem is one already. With x / s and y / t for x and y, a loss
+    that grows like |r|^q has H s / t for a solution under the penalty P t^(2 - q) / s^2.
+    """
+    loss = problem.loss
+    s = unit(max(largest(rows.X) for rows in problem.tasks))
+    t = unit(max(largest(rows.y) for rows in problem.tasks), _ORDINARY_LABEL) if isinstance(loss, Power) else 1.0
+    if s == 1 and t == 1:
+        return None
+    P = problem.P / s / s * t ** (2 - loss.q if isinstance(loss, Power) else 0)
+    if not loss.smooth:
+        P = P * max(1.0, LEAST_PENALTY / max(float(np.abs(P).max()), np.finfo(float).tiny))
+    if not np.isfinite(P).all():
+        return None
+    tasks = [Rows(rows.X / s, rows.y / t, rows.weight) for rows in problem.tasks]
+    return Problem(tasks, loss, P, problem.C * (s / t)), t / s
 
 
 def _is_wide(problem: Problem) -> bool:
@@ -131,7 +166,8 @@ def solve_plain(rows: Rows, loss: Loss) -> Plain:
         found = _logistic_infimum(even, loss)
         return Plain(found.h / size, total * found.value, found.attained)
     # A piecewise linear loss has an edge at its minimum: a penalty this small does not move it.
-    h = solve(Problem([even], loss, 1e-10)).h / size
+    t = unit(largest(rows.y), _ORDINARY_LABEL) if isinstance(loss, Power) else 1.0
+    h = solve(Problem([Rows(even.X, even.y / t, even.weight)], loss, LEAST_PENALTY)).h * (t / size)
     return Plain(h, rows.loss(loss, h), True)
 
 

@@ -123,6 +123,12 @@ class Hinge(Loss):
         return Kinks(y, np.ones_like(y), np.zeros_like(weight), weight)
 
 
+def _power(base: float, exponent: float) -> float:
+    """Return a power; infinity where it overflows."""
+    with np.errstate(over="ignore"):
+        return float(np.float64(base) ** exponent)
+
+
 @dataclass(frozen=True)
 class Power(Loss):
     """|h(x) - y|^q, q >= 1: the l_q loss of Corollary 1."""
@@ -161,11 +167,11 @@ class Power(Loss):
 
     def lipschitz(self, size: float, Y: float = 1.0) -> float:
         """Return q (Y + size)^(q - 1): 1 for the absolute loss, 2 (Y + size) for the squared."""
-        return self.q * (Y + size) ** (self.q - 1)
+        return self.q * _power(Y + size, self.q - 1)
 
     def at_most(self, size: float, Y: float = 1.0) -> float:
         """Return (Y + size)^q."""
-        return (Y + size) ** self.q
+        return _power(Y + size, self.q)
 
     def kinks(self, y: Array, weight: Array) -> Kinks:
         """Return a in [-weight, weight] times y - h(x), for q = 1."""

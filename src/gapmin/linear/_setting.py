@@ -18,8 +18,11 @@ from gapmin._validation import check_sample_weight
 from gapmin.gap import PerformanceGap
 from gapmin.linear._bounds import Constants, Given, find_constants
 from gapmin.linear._losses import LOSSES, Array, Loss
-from gapmin.linear._matrix import squared_norms, with_constant
+from gapmin.linear._matrix import largest, squared_norms, with_constant
 from gapmin.linear._problem import Rows
+
+_LARGEST = 1e152
+"""Sums of squares of some thousand such numbers are still finite."""
 
 
 @dataclass
@@ -30,6 +33,28 @@ class Facts:
     Y: float
     slope: float
     """The steepest loss of a training row at the solution."""
+
+
+def check_squares(name: str, values: Any) -> None:
+    """Raise where a number is so large that norms of rows, or squared losses, overflow.
+
+    Examples
+    --------
+    >>> check_squares("X", np.array([[1.0, -1e200]]))
+    Traceback (most recent call last):
+        ...
+    ValueError: X has -1e+200 at row 0, column 1: its square overflows, so divide the column by its size
+    """
+    if not largest(values) > _LARGEST:
+        return
+    if values.ndim == 1:
+        at = int(np.argmax(np.abs(values)))
+        raise ValueError(f"{name} has {values[at]:g} at row {at}: its square overflows, so divide {name} by its size")
+    row, column = np.unravel_index(int(abs(values).argmax()), values.shape)
+    raise ValueError(
+        f"{name} has {values[row, column]:g} at row {row}, column {column}: its square overflows, "
+        "so divide the column by its size"
+    )
 
 
 def row_norm(X: Any) -> float:
@@ -75,6 +100,8 @@ class LinearSetting(BaseEstimator, metaclass=ABCMeta):
         X, y = self._read_both(X, y)
         weight = check_sample_weight(sample_weight, X.shape[0])
         labels = self._code(np.asarray(y), weight)
+        check_squares("X", X)
+        check_squares("y", labels)
         return (with_constant(X) if self.fit_intercept else X), labels, weight
 
     def _read_both(self, X: Any, y: Any) -> tuple[Any, Any]:
@@ -88,6 +115,12 @@ class LinearSetting(BaseEstimator, metaclass=ABCMeta):
 
     def _remember(self, H: Array, tasks: list[Rows]) -> None:
         """Set the coefficients, a row of H for each of the tasks, and what a bound needs of the rows."""
+        if not np.isfinite(H).all():
+            sizes = [max(largest(each) for each in part) for part in zip(*((t.X, t.y) for t in tasks), strict=True)]
+            raise ValueError(
+                f"the coefficients overflow: X is of size {sizes[0]:.3g} and y of size {sizes[1]:.3g}, "
+                "so divide each by its size"
+            )
         self._facts = Facts(
             max(row_norm(rows.X) for rows in tasks),
             max(float(np.abs(rows.y).max()) for rows in tasks),

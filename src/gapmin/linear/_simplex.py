@@ -7,6 +7,7 @@ from collections.abc import Callable
 import numpy as np
 
 from gapmin.linear._losses import Array
+from gapmin.linear._matrix import unit
 
 
 def project_simplex(V: Array) -> Array:
@@ -64,8 +65,9 @@ def minimise_on_simplex(
 ) -> Array:
     """Minimise a smooth convex function over the simplex: accelerated projected gradient, restarted where it rises."""
     x = np.full(n, 1 / n)
-    ahead, momentum, step = x, 1.0, 1.0
-    value, _ = evaluate(x)
+    value, slope = evaluate(x)
+    scale = unit(float(np.abs(slope).max()))
+    ahead, momentum, step = x, 1.0, 1.0 / scale
     for _ in range(max_iter):
         level, gradient = evaluate(ahead)
         while True:
@@ -75,7 +77,7 @@ def minimise_on_simplex(
             if new_value <= level + gradient @ move + move @ move / (2 * step) + 1e-15 * abs(level):
                 break
             step /= 2
-        if np.abs(project_simplex(new - new_gradient) - new).max() <= tol:
+        if np.abs(project_simplex(new - new_gradient / scale) - new).max() <= tol:
             return new
         if new_value > value:
             if momentum == 1.0:

@@ -53,7 +53,8 @@ class TransferSetting(LinearSetting):
         self
         """
         rows, labels, domain, weight = self._check_transfer(X, y, sample_domain, sample_weight)
-        used = self._solve(rows, labels, domain, weight)
+        with np.errstate(over="ignore"):  # a bound that overflows is infinite
+            used = self._solve(rows, labels, domain, weight)
         self.sample_weight_ = np.zeros(_num_samples(y))
         self.sample_weight_[check_sample_weight(sample_weight, _num_samples(y)) > 0] = used
         return self

@@ -18,7 +18,9 @@ from sklearn.utils.validation import _num_samples
 
 from gapmin._validation import check_sample_weight
 from gapmin.linear._bilevel import GapOfWeights, Groups, Inner, Outer, deal_folds, descend, optimism
+from gapmin.linear._exact import LEAST_PENALTY
 from gapmin.linear._losses import Array
+from gapmin.linear._matrix import largest, unit
 from gapmin.linear._setting import LinearSetting, Numbers
 from gapmin.linear._transfer import TransferClassifierMixin
 from gapmin.linear.instance_weighting import InstanceWeighting
@@ -102,7 +104,8 @@ class GapWeighting(InstanceWeighting):
             theta, self.objective_history_, self.lam2_ = groups.count / groups.count.sum(), np.empty(0), 0.0
         self.n_iter_ = max(1, self.objective_history_.size - 1)
         gamma = groups.gamma(theta)
-        self._fit_weighted(rows, labels, domain, gamma)
+        with np.errstate(over="ignore"):  # a bound that overflows is infinite
+            self._fit_weighted(rows, labels, domain, gamma)
         self.group_weight_ = dict(zip(names, theta.tolist(), strict=True)) if self.level == "group" else {}
         self.sample_weight_ = np.zeros(used.size)
         self.sample_weight_[used] = gamma
@@ -144,22 +147,27 @@ class GapWeighting(InstanceWeighting):
         return Groups(of_row, multiplicity / count[of_row], count, cap, in_target, share)
 
     def _minimise(self, X: Any, y: Array, domain: NDArray[np.int64], multiplicity: Array, groups: Groups) -> Array:
+        # In units in which features and labels are of about 1: the tolerances are made for such.
+        s, t = unit(largest(X)), unit(largest(y))
+        X, y, worth = X / s, y / t, t * t
+        lam = self.lam if s == 1 else max(self.lam / s / s, LEAST_PENALTY)
         in_target = domain < 0
         fold = None
         if self.gap_data == "crossfit":
             fold = deal_folds(domain, None if self._numeric_labels else y, self.n_folds, self.random_state)
         starts = self._starts(domain, multiplicity, groups)
-        fit = Inner(X, y, self._loss, self.lam)
-        self.lam2_ = optimism(fit, groups.gamma(starts[0])) if self.lam2 is None else float(self.lam2)
-        gap = GapOfWeights(X, y, in_target, self._loss, self.eta * self.lam, fold)
-        outer = Outer(fit, gap, groups, multiplicity, self.lam1, self.lam2_)
+        fit = Inner(X, y, self._loss, lam)
+        lam2 = optimism(fit, groups.gamma(starts[0])) if self.lam2 is None else float(self.lam2) / worth
+        self.lam2_ = lam2 * worth
+        gap = GapOfWeights(X, y, in_target, self._loss, self.eta * lam, fold)
+        outer = Outer(fit, gap, groups, multiplicity, self.lam1, lam2)
         first = min(self.max_iter, _FIRST_STEPS) if len(starts) > 1 else self.max_iter
         tried = [descend(outer, start, first, self.tol) for start in starts]
         theta, history = min(tried, key=lambda each: each[1][-1])
         if len(history) > first < self.max_iter:  # the most promising start goes on
             theta, more = descend(outer, theta, self.max_iter - first, self.tol)
             history = history + more[1:]
-        self.objective_history_ = np.array(history)
+        self.objective_history_ = np.array(history) * worth
         return theta
 
     def _starts(self, domain: NDArray[np.int64], multiplicity: Array, groups: Groups) -> list[Array]:

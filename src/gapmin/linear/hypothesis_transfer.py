@@ -17,6 +17,7 @@ from gapmin.gap import PerformanceGap, RiskBound
 from gapmin.linear._bounds import Form, Given, check_delta, uniform_terms
 from gapmin.linear._exact import solve, solve_plain
 from gapmin.linear._losses import Array, Loss
+from gapmin.linear._matrix import largest, unit
 from gapmin.linear._problem import Problem, Rows
 from gapmin.linear._setting import LinearSetting, Numbers, effective_size
 from gapmin.linear._simplex import minimise_on_simplex
@@ -41,11 +42,15 @@ def learn_mixture(scores: Array, y: Array, weight: Array, loss: Loss) -> Array:
             return float(weight @ loss.value(mixed, y)), scores.T @ (weight * loss.gradient(mixed, y))
 
         return minimise_on_simplex(evaluate, k)
+    # The solver of linear programs takes numbers of about 1.
+    scale = unit(max(largest(scores), largest(y)))
+    scores = scores / scale
     kinks = loss.kinks(y, weight)
+    bend = kinks.bend / scale
     # The loss is at least high (bend - sign s) and at least low (bend - sign s): a linear program.
     signed = kinks.sign[:, None] * scores
     above = [sp.hstack([sp.csr_matrix(-a[:, None] * signed), -sp.identity(n)]) for a in (kinks.high, kinks.low)]
-    right = [-kinks.high * kinks.bend, -kinks.low * kinks.bend]
+    right = [-kinks.high * bend, -kinks.low * bend]
     found = linprog(
         np.concatenate([np.zeros(k), np.ones(n)]),
         A_ub=sp.vstack(above, format="csr"),

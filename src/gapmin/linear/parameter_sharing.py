@@ -25,8 +25,8 @@ def sharing_precision(K: int, lam0: float, lam: float) -> Array:
     array([[ 0.375, -0.125],
            [-0.125,  0.375]])
     """
-    alone = lam0 * lam / (K * (lam0 + lam))
-    apart = lam**2 / (K * (lam0 + lam))
+    share = lam / (lam0 + lam) / K
+    alone, apart = lam0 * share, lam * share
     return (alone + apart) * np.eye(K) - apart / K * np.ones((K, K))
 
 
@@ -46,7 +46,7 @@ class ParameterSharing(CoupledTasks):
         H = fit_coupled(tasks, self._loss, sharing_precision(len(tasks), self.lam0, self.lam))
         w0 = self.lam / (self.lam0 + self.lam) * H.mean(axis=0)  # the best one for these h_k = w_0 + w_k
         self.shared_coef_, self.shared_intercept_ = (w0[:-1], float(w0[-1])) if self.fit_intercept else (w0, 0.0)
-        single = self.lam0 * self.lam / (self.lam0 + self.lam)
+        single = self.lam0 * (self.lam / (self.lam0 + self.lam))
         self.gap_ = single_and_pooled_gap(self.tasks_.tolist(), tasks, X, y, self._loss, single, self.lam0)
         return H
 

@@ -11,6 +11,7 @@ from sklearn.exceptions import ConvergenceWarning
 from gapmin.linear._bounds import Form
 from gapmin.linear._coupled import CoupledTasks, Stability, fit_coupled, single_and_pooled_gap
 from gapmin.linear._losses import Array
+from gapmin.linear._matrix import largest, unit
 from gapmin.linear._multitask import MultitaskClassifierMixin, MultitaskRegressorMixin
 from gapmin.linear._problem import Rows
 from gapmin.linear._setting import LinearSetting
@@ -33,6 +34,7 @@ def learn_omega(H: Array, trace: float) -> Array:
     array([[2., 0.],
            [0., 6.]])
     """
+    H = H / unit(largest(H))
     values, vectors = np.linalg.eigh(H @ H.T)
     roots = np.sqrt(np.maximum(values, 0.0))
     floor = _FLOOR * trace / len(roots)
