@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import warnings
+
 import numpy as np
 import pandas as pd
 import pytest
+import scipy.sparse as sp
 from sklearn.compose import make_column_transformer
 from sklearn.ensemble import ExtraTreesClassifier
 from sklearn.linear_model import LogisticRegression, Ridge
@@ -168,3 +171,86 @@ def test_inputs_are_not_changed(rows):
     WeightedPoolingClassifier(source_weight="gap").fit(X, y, sample_domain=domain)
     for now, then in zip((X, y, domain), before, strict=True):
         assert np.array_equal(now, then)
+
+
+SCALES = [1e-150, 1e-30, 1.0, 1e30, 1e150]
+
+
+def fitted(model, X, y, domain):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        return model.fit(X, y, sample_domain=domain)
+
+
+@pytest.mark.parametrize("convert", [np.asarray, sp.csr_matrix, pd.DataFrame])
+@pytest.mark.parametrize("scale", SCALES)
+def test_a_regression_follows_the_units_of_its_features(rows, scale, convert):
+    X, _, domain = rows
+    y = X @ [1.0, -1.0, 0.5] + np.random.default_rng(0).normal(size=90)
+    at_one = WeightedPoolingRegressor(Ridge(2.0)).fit(X, y, sample_domain=domain).predict(X)
+    given = convert(scale * X)
+    model = fitted(WeightedPoolingRegressor(Ridge(2.0 * scale**2)), given, y, domain)
+    np.testing.assert_allclose(model.predict(given), at_one, rtol=1e-6)
+    assert type(model.estimator_) is Ridge
+    # Under a penalty that does not follow them, huge features are all but free, tiny ones all but held at 0.
+    plain = fitted(WeightedPoolingRegressor(), given, y, domain).predict(given)
+    free = WeightedPoolingRegressor(Ridge(scale**-2)).fit(X, y, sample_domain=domain).predict(X)
+    np.testing.assert_allclose(plain, free, rtol=1e-6)
+
+
+@pytest.mark.parametrize("source_weight", ["rows", "gap"])
+@pytest.mark.parametrize("scale", SCALES)
+def test_a_regression_follows_the_units_of_its_labels(rows, scale, source_weight):
+    """In single precision too, of which labels may be out of range."""
+    X, _, domain = rows
+    y = X @ [1.0, -1.0, 0.5] + np.random.default_rng(0).normal(size=90)
+    model = WeightedPoolingRegressor(source_weight=source_weight, random_state=0)
+    at_one = model.fit(X, y, sample_domain=domain).predict(X)
+    for given in (X, X.astype(np.float32)):
+        found = fitted(model, given, scale * y, domain).predict(given)
+        np.testing.assert_allclose(found, scale * at_one, rtol=1e-4, atol=1e-5 * scale)
+
+
+@pytest.mark.parametrize("convert", [np.asarray, sp.csr_matrix])
+def test_columns_of_any_scale_and_that_repeat_each_other(rows, convert):
+    """One penalty for all: in the huge columns, which are twice the same, it is nothing, in the other it is not."""
+    X, _, domain = rows
+    y = X @ [1.0, 0.0, 0.5] + np.random.default_rng(0).normal(size=90)
+    X = np.column_stack([1e150 * X[:, 0], 1e150 * X[:, 0], X[:, 2]])
+    model = fitted(WeightedPoolingRegressor(Ridge(5.0)), convert(X), y, domain)
+    weight = np.where(domain < 0, 0.5 / 20, 0.5 / 70) * 90
+    A = X[:, [0]] / 1e150
+    by_hand = Ridge(5.0, solver="svd").fit(np.column_stack([1e6 * A, X[:, 2]]), y, sample_weight=weight)
+    np.testing.assert_allclose(
+        model.predict(convert(X)), by_hand.predict(np.column_stack([1e6 * A, X[:, 2]])), rtol=1e-6
+    )
+
+
+def test_single_precision_and_an_overflow_of_its_squares(rows):
+    X, _, domain = rows
+    y = X @ [1.0, -1.0, 0.5] + np.random.default_rng(0).normal(size=90)
+    huge = (1e30 * X).astype(np.float32)
+    free = WeightedPoolingRegressor(Ridge(1e-9)).fit(X, y, sample_domain=domain).predict(X)
+    np.testing.assert_allclose(fitted(WeightedPoolingRegressor(), huge, y, domain).predict(huge), free, rtol=1e-4)
+
+
+def test_what_cannot_be_a_number_is_refused(rows):
+    X, _, domain = rows
+    with pytest.raises(
+        ValueError, match=r"the coefficient of column 0 is too small for a number: X has .*e\+300 there"
+    ):
+        WeightedPoolingRegressor().fit(1e300 * X, 1e-300 * X[:, 0], sample_domain=domain)
+    with pytest.raises(ValueError, match=r"X has .*e\+300 at row \d+, column \d: its square overflows"):
+        WeightedPoolingRegressor(source_weight="gap").fit(1e300 * X, X[:, 0], sample_domain=domain)
+
+
+@pytest.mark.parametrize("source_weight", ["rows", "gap"])
+@pytest.mark.parametrize("scale", SCALES)
+def test_a_classification_of_any_scale(rows, scale, source_weight):
+    X, y, domain = rows
+    model = WeightedPoolingClassifier(WeightedLogisticRegression(0.01 * scale**2), source_weight=source_weight)
+    at_one = WeightedPoolingClassifier(source_weight=source_weight, random_state=0).fit(X, y, sample_domain=domain)
+    found = fitted(model.set_params(random_state=0), scale * X, y, domain)
+    np.testing.assert_allclose(found.predict_proba(scale * X), at_one.predict_proba(X), atol=1e-5)
+    plain = fitted(WeightedPoolingClassifier(source_weight=source_weight), scale * X, y, domain)
+    assert np.isfinite(plain.predict_proba(scale * X)).all()

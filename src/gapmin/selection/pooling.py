@@ -18,6 +18,8 @@ from gapmin.boosting._meta import TrainsOnRows
 from gapmin.boosting._rows import Array, Rows
 from gapmin.boosting._vote import class_shares
 from gapmin.linear import WeightedLogisticRegression
+from gapmin.linear._ridge import RidgeOfAnyScale
+from gapmin.linear._setting import check_squares
 from gapmin.selection._source_weights import gap_source_shares
 
 _TRACE = 1e-9
@@ -65,9 +67,13 @@ class _WeightedPooling(TrainsOnRows):
     def _fit(self, rows: Rows, used: NDArray[np.bool_]) -> None:
         classes = self.classes_ if isinstance(self, ClassifierMixin) else None
         random = check_random_state(self.random_state)
-        learners = Learners(self._template(), classes, self.resample, self.n_jobs, random)
+        template = self._template()
+        if type(template) is Ridge:
+            template = RidgeOfAnyScale(**template.get_params())
+        learners = Learners(template, classes, self.resample, self.n_jobs, random)
         log_weight = rows.initial_log_weight(self.target_share)
         if self.source_weight == "gap" and rows.sources:
+            _check_squares(rows)
             shares = gap_source_shares(rows, classes, self.target_share, random.randint(np.iinfo(np.int32).max))
             log_weight = _with_source_shares(log_weight, rows, shares)
         (self.estimator_,) = learners.train([rows.both], log_weight)
@@ -100,6 +106,13 @@ class _WeightedPooling(TrainsOnRows):
         """Return the class or the value of each row."""
         X = self._checked(X)
         return np.asarray(self.estimator_.predict(X))
+
+
+def _check_squares(rows: Rows) -> None:
+    """Raise where the features or labels that the gap is measured on cannot be squared."""
+    if getattr(getattr(rows.X, "dtype", None), "kind", "") == "f":  # others are made numbers, or refused, later
+        check_squares("X", rows.X)
+    check_squares("y", rows.y)
 
 
 def _with_source_shares(log_weight: Array, rows: Rows, shares: dict[int, float]) -> Array:
