@@ -70,7 +70,7 @@ def test_labels(booster):
     mixed = np.array([1, *["a"] * 9], dtype=object)
     if "Regressor" in booster.__name__:
         expected = {
-            (*gaps,): "y has None at row 0, which is no number",
+            (*gaps,): "y has None at row 0: give every",
             (*mixed,): "y has 'a' at row 1, which is no number",
         }
     else:

@@ -14,7 +14,7 @@ from sklearn.utils._param_validation import HasMethods
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_y, _num_samples, check_is_fitted, column_or_1d, validate_data
 
-from gapmin._validation import check_class_names, check_numbers, check_sample_weight
+from gapmin._validation import check_labels, check_sample_weight
 from gapmin.boosting._rows import Array, Rows
 from gapmin.domains import check_domains
 from gapmin.linear import WeightedLogisticRegression
@@ -52,12 +52,11 @@ class TransferMetaEstimator(MetaEstimatorMixin, BaseEstimator, metaclass=ABCMeta
         if y is None:
             raise ValueError(f"{type(self).__name__} requires y to be passed, but the target y is None.")
         X = self._validate_X(X, reset=True)
+        check_labels(y, classes=isinstance(self, ClassifierMixin))
         labels = column_or_1d(y, warn=True)
         if isinstance(self, ClassifierMixin):
-            check_class_names(labels)
             check_classification_targets(labels)
         else:
-            check_numbers(labels)
             labels = _check_y(labels, y_numeric=True).astype(np.float64, copy=False)
         n = _num_samples(X)
         if labels.shape[0] != n:

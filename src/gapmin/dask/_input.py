@@ -14,7 +14,7 @@ from sklearn.base import ClassifierMixin
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_y
 
-from gapmin._validation import check_sample_weight
+from gapmin._validation import check_labels, check_sample_weight
 from gapmin.boosting._rows import Array
 from gapmin.dask._chunks import gather, vector
 from gapmin.dask._rows import DaskRows
@@ -187,6 +187,7 @@ def _clean_weight(values: Any, start: NDArray[Any]) -> Array:
 
 
 def _clean_labels(values: Any, start: NDArray[Any]) -> NDArray[Any]:
+    check_labels(values, classes=True, first_row=int(start[0]))
     labels = np.asarray(values)
     with _in_chunk(start):
         if labels.size:
@@ -195,6 +196,7 @@ def _clean_labels(values: Any, start: NDArray[Any]) -> NDArray[Any]:
 
 
 def _clean_values(values: Any, start: NDArray[Any]) -> Array:
+    check_labels(values, classes=False, first_row=int(start[0]))
     with _in_chunk(start):
         return np.asarray(_check_y(np.asarray(values), y_numeric=True), dtype=np.float64)
 

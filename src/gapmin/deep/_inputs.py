@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import validate_data
 from torch import Tensor
 
+from gapmin._validation import check_labels
 from gapmin.deep.batches import Indices
 from gapmin.deep.engine import Engine
 
@@ -73,16 +74,15 @@ def row_shape(rows: Any) -> tuple[int, ...]:
 
 
 def labels_of(X: Any, y: ArrayLike | None) -> ArrayLike:
-    """Return y; of a dataset without one its `targets`, as torchvision's have them."""
-    if y is not None:
-        return y
-    targets = getattr(X, "targets", None)
+    """Return y; of a dataset without one its `targets`, as torchvision's have them. A missing label is an error."""
+    targets = getattr(X, "targets", None) if y is None else y
     if targets is None:
         raise ValueError(
             "a classifier requires y to be passed, but the target y is None: give a label for each row, "
             "or a dataset that has `targets`"
         )
-    return np.asarray(targets)
+    check_labels(targets, classes=True)
+    return np.asarray(targets) if y is None else y
 
 
 def digest(rows: Any, y: NDArray[Any], task: NDArray[Any]) -> str:

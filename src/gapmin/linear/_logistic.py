@@ -16,7 +16,7 @@ from sklearn.utils._param_validation import Interval
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from gapmin._validation import check_sample_weight
+from gapmin._validation import check_labels, check_sample_weight
 from gapmin.linear._logistic_objective import LogisticObjective
 from gapmin.linear._matrix import largest, unit
 from gapmin.linear._solver import Array, Metric, Solution, minimise, recall_metric
@@ -108,6 +108,7 @@ class WeightedLogisticRegression(LinearClassifierMixin, SparseCoefMixin, BaseEst
         self
         """
         self._validate_params()
+        check_labels(y, classes=True)
         X, y = validate_data(self, X, y, accept_sparse="csr", dtype=[np.float64, np.float32])
         check_classification_targets(y)
         weight = check_sample_weight(sample_weight, X.shape[0])

@@ -20,8 +20,8 @@ _MOST_ENTRIES = 50_000_000
 class RidgeOfAnyScale(Ridge):
     """scikit-learn's `Ridge`, whose `fit` also does for numbers up to 1e300; it returns a plain `Ridge`.
 
-    The objective is the same. Where squares may overflow or vanish, it is minimised over columns and labels each in a unit of its
-    own, the penalty of a coefficient in that of its column.
+    The objective is the same. Where squares may overflow or vanish, it is minimised over columns and labels each in a
+    unit of its own, the penalty of a coefficient in that of its column.
     """
 
     def fit(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Ridge:

@@ -14,7 +14,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from gapmin._validation import check_sample_weight
+from gapmin._validation import check_labels, check_sample_weight
 from gapmin.gap import PerformanceGap
 from gapmin.linear._bounds import Constants, Given, find_constants
 from gapmin.linear._losses import LOSSES, Array, Loss
@@ -97,6 +97,7 @@ class LinearSetting(BaseEstimator, metaclass=ABCMeta):
     ) -> tuple[Any, Array, NDArray[np.float64]]:
         """Validate; return features with the constant one, labels as numbers, weights."""
         self._validate_params()
+        check_labels(y, classes=not self._numeric_labels)
         X, y = self._read_both(X, y)
         weight = check_sample_weight(sample_weight, X.shape[0])
         labels = self._code(np.asarray(y), weight)
