@@ -108,7 +108,7 @@ def test_predictions_are_finite_whatever_the_penalty(setting, loss, x, t, conver
 
 
 @pytest.mark.parametrize("level", ["domain", "instance"])
-@pytest.mark.parametrize("t", [1e-30, 1e30])
+@pytest.mark.parametrize("t", [1e-30, 1e-4, 1e30])
 def test_gap_weighting_takes_no_more_steps_in_other_units(level, t, monkeypatch):
     evaluate, counts = Problem.evaluate, [0]
 
@@ -135,6 +135,32 @@ def test_numbers_whose_squares_overflow_are_refused(setting):
     labels = np.where(np.arange(60) == 5, 1e160, SCORE)
     with pytest.raises(ValueError, match=r"y has 1e\+160 at row 5: its square overflows, so divide y by its size"):
         getattr(linear, setting + "Regressor")().fit(X, labels, **place)
+
+
+@pytest.mark.parametrize("scale", SCALES)
+@pytest.mark.parametrize("loss", ["logistic", "hinge", "squared", "absolute"])
+def test_discrepancies_follow_the_units(loss, scale):
+    """Of features, on a ball in their units; of labels, on a ball and with losses in theirs."""
+
+    def discrepancy(x, t):
+        labels = np.sign(SCORE) if loss in ("logistic", "hinge") else t * SCORE
+        sides = [(x * X[part], labels[part]) for part in (PLACE < 0, PLACE > 0)]
+        return float(linear.y_discrepancy(*sides, loss=loss, radius=2 * t / x, fit_intercept=False))
+
+    assert discrepancy(scale, 1.0) == pytest.approx(discrepancy(1.0, 1.0), rel=1e-6)
+    if loss in ("squared", "absolute"):
+        worth = scale ** (2 if loss == "squared" else 1)
+        assert discrepancy(1.0, scale) / worth == pytest.approx(discrepancy(1.0, 1.0), rel=1e-6)
+
+
+@pytest.mark.parametrize("scale", SCALES)
+@pytest.mark.parametrize("loss", ["logistic", "squared", "absolute"])
+def test_discrepancies_of_features_follow_their_units(loss, scale):
+    def discrepancy(x):
+        rows = (x * X[PLACE < 0], x * X[PLACE > 0] + x)
+        return float(linear.marginal_discrepancy(*rows, loss=loss, radius=2 / x, fit_intercept=loss == "logistic"))
+
+    assert discrepancy(scale) == pytest.approx(discrepancy(1.0), rel=0.05 if loss == "logistic" else 1e-6)
 
 
 @pytest.mark.parametrize("n_classes", [2, 3])

@@ -11,8 +11,8 @@ from scipy.optimize import brentq
 from sklearn.utils import check_random_state
 
 from gapmin.linear._logistic import WeightedLogisticRegression
-from gapmin.linear._losses import LOSSES, Array, Loss, log_loss
-from gapmin.linear._matrix import squared_norms
+from gapmin.linear._losses import LOSSES, Array, Loss, Power, log_loss
+from gapmin.linear._matrix import in_unit, largest, squared_norms, unit
 from gapmin.linear._problem import Rows
 
 _MARGIN = ("logistic", "hinge")
@@ -28,11 +28,13 @@ def search_ball(
 ) -> tuple[float, Array]:
     """Climb L_T - L_S and L_S - L_T from every start; return the best value found and its h."""
     function = LOSSES[loss]
-    X, y, weight = _stack(target, source)
+    units = _Units(function, target, source)
+    X, y, weight = units.stacked
+    radius = radius / units.of_hypothesis
     difference = _objective(function, X, y, weight)
     # At a kink a subgradient may point nowhere useful, so a loss with kinks is climbed softened first.
-    largest = radius * float(np.sqrt(np.max(squared_norms(X))))
-    softened = [] if function.smooth else [_objective(function, X, y, weight, width) for width in largest * _WIDTHS]
+    widest = radius * float(np.sqrt(np.max(squared_norms(X))))
+    softened = [] if function.smooth else [_objective(function, X, y, weight, width) for width in widest * _WIDTHS]
     first, *others = [*softened, difference]
     starts = _starts(loss, X, y, weight, radius, max_iter, random_state)
     sign, H = np.repeat([1.0, -1.0], starts.shape[1]), np.hstack([starts, starts])
@@ -45,7 +47,7 @@ def search_ball(
         H = _ascend(stage, H, sign, radius, max_iter, tol=1e-10 if stage is difference else 1e-6)
         every.append(H)
     found = np.hstack(every)
-    best = found[:, np.argmax(np.abs(difference(found)[0]))]
+    best = found[:, np.argmax(np.abs(difference(found)[0]))] * units.of_hypothesis
     return _attained(function, target, source, best), best
 
 
@@ -123,7 +125,8 @@ def _ascend(
 
 def largest_squared(target: Rows, source: Rows, radius: float) -> tuple[float, Array]:
     """Return the exact maximum of |L_T - L_S| for the squared loss, and its h."""
-    ends = _squared_ends(*_stack(target, source), radius)
+    units = _Units(LOSSES["squared"], target, source)
+    ends = _squared_ends(*units.stacked, radius / units.of_hypothesis) * units.of_hypothesis
     values = [_attained(LOSSES["squared"], target, source, h) for h in ends.T]
     best = int(np.argmax(values))
     return values[best], ends[:, best]
@@ -171,6 +174,8 @@ def _largest_on_ball(A: Array, b: Array, radius: float) -> Array:
 def half_space(target: Rows, source: Rows) -> tuple[float, Array]:
     """Return the largest |P_T(A) - P_S(A)| over half-spaces along a few logistic regressions, and its (w, b)."""
     X, _, weight = _stack(target, source)
+    scale = unit(largest(X))
+    X = in_unit(X, scale)
     domain, best = np.where(weight > 0, 1, -1), (-1.0, np.zeros(X.shape[1] + 1))
     for lam in (1.0, 1e-2, 1e-4):
         w = WeightedLogisticRegression(lam).fit(X, domain, np.abs(weight)).coef_[0]
@@ -183,7 +188,7 @@ def half_space(target: Rows, source: Rows) -> tuple[float, Array]:
         cut = int(np.argmax(above[:-1])) if cuts.size > 1 else 0
         if above[cut] > best[0]:
             threshold = size * (cuts[cut] + cuts[min(cut + 1, cuts.size - 1)]) / 2
-            best = float(above[cut]), np.append(w, -threshold)
+            best = float(above[cut]), np.append(w / scale, -threshold)
     return min(best[0], 1.0), best[1]
 
 
@@ -191,6 +196,16 @@ def _attained(loss: Loss, target: Rows, source: Rows, h: Array) -> float:
     """Return |L_T(h) - L_S(h)|, each summed alone so that equal domains give 0."""
     risks = [float(each.weight @ loss.value(each.X @ h, each.y)) for each in (target, source)]
     return abs(risks[0] - risks[1])
+
+
+class _Units:
+    """The rows of both, with features and labels of about 1 for the tolerances here, and what h is measured in then."""
+
+    def __init__(self, loss: Loss, target: Rows, source: Rows) -> None:
+        X, y, weight = _stack(target, source)
+        x_unit, y_unit = unit(largest(X)), unit(largest(y)) if isinstance(loss, Power) else 1.0
+        self.stacked = in_unit(X, x_unit), in_unit(y, y_unit), weight
+        self.of_hypothesis = y_unit / x_unit
 
 
 def _stack(target: Rows, source: Rows) -> tuple[Any, Array, Array]:

@@ -14,7 +14,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from gapmin.linear._interior_point import interior_point
 from gapmin.linear._losses import Array, Loss, Power
-from gapmin.linear._matrix import dense, largest, unit
+from gapmin.linear._matrix import dense, in_unit, largest, unit
 from gapmin.linear._problem import FACTOR_LIMIT, Problem, Rows, Solution
 from gapmin.linear._solver import Metric, minimise, weighted_gram
 
@@ -113,7 +113,7 @@ def _in_units(problem: Problem) -> tuple[Problem, float] | None:
         P = P * max(1.0, LEAST_PENALTY / max(float(np.abs(P).max()), np.finfo(float).tiny))
     if not np.isfinite(P).all():
         return None
-    tasks = [Rows(rows.X / s, rows.y / t, rows.weight) for rows in problem.tasks]
+    tasks = [Rows(in_unit(rows.X, s), in_unit(rows.y, t), rows.weight) for rows in problem.tasks]
     return Problem(tasks, loss, P, problem.C * (s / t)), t / s
 
 

@@ -57,3 +57,8 @@ def unit(size: float, ordinary: float = 1e6) -> float:
     if not 0 < size < np.inf or 1 / ordinary <= size <= ordinary:
         return 1.0
     return float(np.ldexp(1.0, int(np.frexp(size)[1]) - 1))
+
+
+def in_unit(values: Any, by: float) -> Any:
+    """Return the values divided by a unit; themselves, not a copy, where that is 1."""
+    return values if by == 1 else values / by

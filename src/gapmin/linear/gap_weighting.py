@@ -20,7 +20,7 @@ from gapmin._validation import check_sample_weight
 from gapmin.linear._bilevel import GapOfWeights, Groups, Inner, Outer, deal_folds, descend, optimism
 from gapmin.linear._exact import LEAST_PENALTY
 from gapmin.linear._losses import Array
-from gapmin.linear._matrix import largest, unit
+from gapmin.linear._matrix import in_unit, largest, unit
 from gapmin.linear._setting import LinearSetting, Numbers
 from gapmin.linear._transfer import TransferClassifierMixin
 from gapmin.linear.instance_weighting import InstanceWeighting
@@ -148,8 +148,9 @@ class GapWeighting(InstanceWeighting):
 
     def _minimise(self, X: Any, y: Array, domain: NDArray[np.int64], multiplicity: Array, groups: Groups) -> Array:
         # In units in which features and labels are of about 1: the tolerances are made for such.
-        s, t = unit(largest(X)), unit(largest(y))
-        X, y, worth = X / s, y / t, t * t
+        size = largest(y)
+        s, t = unit(largest(X)), unit(size, 10.0 if size < 1 else 1e6)
+        X, y, worth = in_unit(X, s), in_unit(y, t), t * t
         lam = self.lam if s == 1 else max(self.lam / s / s, LEAST_PENALTY)
         in_target = domain < 0
         fold = None
