@@ -23,7 +23,7 @@ from sklearn.preprocessing import StandardScaler
 from gapmin.datasets import load_digits_transfer
 from gapmin.linear import InstanceWeightingClassifier, TaskCovarianceClassifier
 from gapmin.linear._bounds import Constants, weighted_terms
-from gapmin.report.displays import PALETTE
+from gapmin.plotting.displays import PALETTE
 
 SIZES = np.unique(np.logspace(2, 7, 41).round().astype(int))
 LARGEST_FIT = 100_000

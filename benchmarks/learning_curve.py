@@ -16,8 +16,8 @@ import matplotlib
 import numpy as np
 
 from gapmin.datasets import load_newsgroups
-from gapmin.demo import CLASSIFIERS, run_demo
-from gapmin.report import ErrorCurveDisplay
+from gapmin.plotting import ErrorCurveDisplay
+from gapmin.reproduce.demo import CLASSIFIERS, run_demo
 
 SIZES = (20, 50, 100, 200, 500)
 

@@ -1,56 +1,25 @@
-"""Results made up by a rule, so that every table and figure can be shown without a run."""
+"""What tests of several parts share: a real browser, and Ctrl-C that works."""
 
 from __future__ import annotations
 
+import shutil
 import signal
 
 import pytest
 
-from gapmin.reproduce.cells import Cell, Measured, Outcome
-
-if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
-    # Started in the background: the processes of the tests that press Ctrl-C would inherit a deaf ear.
-    signal.signal(signal.SIGINT, signal.default_int_handler)
-
-RULES = {
-    "loss_before": 0.7,
-    "loss_after": 0.6,
-    "largest_weight": 0.1,
-    "cap": 0.2,
-    "target_share": 0.3,
-    "target_rows": 0.1,
-    "disagreement_first": 0.2,
-    "disagreement_last": 0.3,
-}
-PARTS = {
-    "Digits": ("mnist", "svhn", "mnist_m"),
-    "Digits with USPS": ("mnist", "mnist_m", "usps"),
-    "PACS": ("art_painting", "cartoon", "photo", "sketch"),
-    "Office-31": ("amazon", "dslr", "webcam"),
-    "Office-Home": ("Art", "Clipart", "Product", "Real World"),
-}
-METHODS = ("Uniform", "Weighted", "Adv.H", "Adv.W", "Multi-Obj", "AMTNN", "gapMTNN")
+# Started in the background, or by nohup: the processes that tests send signals to would inherit that these are ignored.
+for number, handler in ((signal.SIGINT, signal.default_int_handler), (signal.SIGHUP, signal.SIG_DFL)):
+    if signal.getsignal(number) is signal.SIG_IGN:
+        signal.signal(number, handler)
 
 
-def made_up(cell: Cell) -> Outcome:
-    """An outcome that depends on the cell alone: an error between 5 and 15, lower for the methods of the paper."""
-    error = 5 + 10 * (cell.random_state % 10_007) / 10_007 - 3 * cell.method.startswith("gap")
-    parts, extra = {cell.problem: error}, {}
-    if cell.kind == "rules":
-        parts = RULES
-    elif cell.kind == "multitask":
-        names = PARTS[cell.problem]
-        parts = {name: error + k - (len(names) - 1) / 2 for k, name in enumerate(names)}
-        size = len(names)
-        extra = {
-            "relation": [[0.5 if j == k else 0.5 / (size - 1) for k in range(size)] for j in range(size)],
-            "rows": {name: [100, 900] for name in names},
-        }
-    elif cell.kind == "epoch":
-        parts = {name: 1 + k / 10 for k, name in enumerate(METHODS)}
-    return Outcome(cell, Measured(error, parts, 100, 900, extra), "", 1.0, "0.1.0")
-
-
-@pytest.fixture(scope="session")
-def outcome_of():
-    return made_up
+@pytest.fixture(scope="module")
+def chromium():
+    executable = shutil.which("chromium")
+    if executable is None:
+        pytest.skip("chromium is not installed")
+    sync_api = pytest.importorskip("playwright.sync_api")
+    with sync_api.sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=executable, args=["--no-sandbox"])
+        yield browser
+        browser.close()

@@ -18,8 +18,8 @@ from pathlib import Path
 
 from rich.console import Console
 
-from gapmin._progress import progress_on
-from gapmin.report.files import write_section
+from gapmin._utils.progress import progress_on
+from gapmin.reporting.files import write_section
 from gapmin.reproduce.cells import Cell, cell
 from gapmin.reproduce.runner import missing, on_this_machine, run_grid
 from gapmin.reproduce.store import Store

@@ -12,7 +12,6 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
 
-from gapmin.comparing.methods import OURS, TARGET_ONLY, make_method, method_names
 from gapmin.datasets import (
     TransferProblem,
     embedded_problems,
@@ -22,6 +21,7 @@ from gapmin.datasets import (
 )
 from gapmin.reproduce.cells import Cell, Measured
 from gapmin.selection import TransferClassifierCV, TransferRegressorCV
+from gapmin.study.methods import OURS, TARGET_ONLY, make_method, method_names
 
 BOOSTED = "gradient boosting"
 METHODS = (*(name for name in method_names("classification") if name != OURS), BOOSTED, OURS)

@@ -10,9 +10,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from gapmin._statistics import TTest, corrected_t_test, holm
-from gapmin.report.html import Section
-from gapmin.report.table import Entry, RowGroup, Table, format_number, listed, shown_name
+from gapmin._utils.statistics import TTest, corrected_t_test, holm
+from gapmin._utils.text import format_number
+from gapmin.reporting.html import Section
+from gapmin.reporting.table import Entry, RowGroup, Table, quoted_problems, shown_name
 from gapmin.reproduce.cells import Outcome
 
 from .problems import METHODS, OURS, row_name
@@ -165,25 +166,30 @@ def findings(rows: Sequence[Row], poisoned: bool) -> list[str]:
     n = len(rows)
     worse = significantly_worse(rows)
     near = [row for row in rows if row.is_near_best()]
+    far = [row.problem for row in rows if not row.is_near_best()]
     level = sum(row.is_level_with_best for row in rows)
     behind = [row for row in rows if row.mean(OURS) > row.mean(ALONE)]
     said = [
         f"Significantly worse than the target alone (corrected resampled t-test, Holm over {n} problems) on "
-        f"{len(worse)} of {n} problems{': ' + listed(worse) if worse else ''}.",
+        f"{len(worse)} of {n} problems{': ' + quoted_problems(worse) if worse else ''}.",
         f"Its error is {_mean_regret(rows)} that of the target alone in the mean over the problems; its mean error is "
-        f"higher on {len(behind)} of them" + (f": {listed([row.problem for row in behind])}." if behind else "."),
+        f"higher on {len(behind)} of them"
+        + (f": {quoted_problems([row.problem for row in behind])}." if behind else "."),
         _plainly(rows),
         f"Within one standard error of the best of all others on {len(near)} of {n} problems "
         f"({100 * len(near) / n:.0f}%; if that is the standard error of the difference on the same splits and not that "
-        f"of the best itself, on {level})"
-        + (f"; not on {listed([row.problem for row in rows if not row.is_near_best()])}." if len(near) < n else "."),
+        f"of the best itself, on {level})" + (f"; not on {quoted_problems(far)}." if far else "."),
     ]
     if poisoned:
         share = 100 * float(np.mean(np.concatenate([row.dropped for row in rows])))
         kept = [row.problem for row in rows if row.dropped.mean() <= 0.5]
         said.append(
             f"The poisoned source is dropped (at most {100 * _DROPPED:.0f}% of the weight) in {share:.0f}% of the fits"
-            + (f"; not in most of those on {listed(kept)}." if kept else ", and in most of those on every problem.")
+            + (
+                f"; not in most of those on {quoted_problems(kept)}."
+                if kept
+                else ", and in most of those on every problem."
+            )
         )
     else:
         others = {method: sum(row.is_near_best(method) for row in rows) for method in METHODS if method != OURS}
@@ -238,7 +244,7 @@ def _of_pairs(pairs: Sequence[Row], poisoned: bool) -> str:
     n, worse = len(pairs), significantly_worse(pairs)
     said = (
         f"Each pair of classes of Office-Caltech by itself: significantly worse than the target alone (Holm over {n}) "
-        f"on {len(worse)} of {n}{': ' + listed(worse) if worse else ''}, a higher mean error on "
+        f"on {len(worse)} of {n}{': ' + quoted_problems(worse) if worse else ''}, a higher mean error on "
         f"{sum(row.mean(OURS) > row.mean(ALONE) for row in pairs)}, within one standard error of the best of all "
         f"others on {sum(row.is_near_best() for row in pairs)}"
     )
@@ -270,7 +276,9 @@ def league_section(outcomes: Sequence[Outcome]) -> Section:
             missing = [
                 name for name in _groups(outcomes, poisoned, row_name) if name not in {row.problem for row in rows}
             ]
-            said += [f"Not counted, for some fits failed in every split: {listed(missing)}."] if missing else []
+            said += (
+                [f"Not counted, for some fits failed in every split: {quoted_problems(missing)}."] if missing else []
+            )
             points += [f"{opening}: {each[0].lower()}{each[1:]}" for each in said]
             tables.append(league_table(rows, caption, poisoned))
         if pairs:

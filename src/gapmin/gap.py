@@ -14,7 +14,7 @@ from sklearn.frozen import FrozenEstimator
 from sklearn.utils import _safe_indexing, check_random_state
 from sklearn.utils.validation import _num_samples, check_consistent_length
 
-from gapmin._parallel import run_parallel
+from gapmin._utils.parallel import run_parallel
 
 __all__ = ["GapInterval", "GapTest", "PerformanceGap", "RiskBound", "gap_interval", "gap_test"]
 

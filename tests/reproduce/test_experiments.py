@@ -10,29 +10,30 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from gapmin.report.files import to_csv, to_markdown
+from gapmin.reporting.files import to_csv, to_markdown
 from gapmin.reproduce import NAMES, get_experiment
 from gapmin.reproduce.experiment import Plan
 from gapmin.reproduce.printed import printed_table
 from gapmin.reproduce.run import reproduce
 from gapmin.reproduce.store import Store, StoreError
 from gapmin.reproduce.transfer import NEWSGROUPS
+from gapmin_support.outcomes import made_up_outcome
 
 pytest.importorskip("torch")
 
 
-def shown(name, outcome_of, plan=None, drop=lambda cell: False):
+def shown(name, plan=None, drop=lambda cell: False):
     experiment = get_experiment(name)
     plan = plan or experiment.plan(splits=3, epochs=8)
     store = Store(Path())
     for cell in experiment.grid(plan):
         if not drop(cell):
-            store.outcomes[cell.key] = outcome_of(cell)
+            store.outcomes[cell.key] = made_up_outcome(cell)
     return experiment.section(store, plan)
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_an_experiment_says_what_to_run_and_how_to_show_it(name, outcome_of):
+def test_an_experiment_says_what_to_run_and_how_to_show_it(name):
     experiment = get_experiment(name)
     assert experiment.name == name
     full, quick = experiment.plan(), experiment.plan(quick=True)
@@ -40,7 +41,7 @@ def test_an_experiment_says_what_to_run_and_how_to_show_it(name, outcome_of):
     cells = experiment.grid(full)
     assert len(cells) == len(set(cells))
     assert len(experiment.grid(quick)) < len(cells)
-    section = shown(name, outcome_of)
+    section = shown(name)
     assert section.heading.lower().replace(" ", "").startswith(name)
     assert section.tables or section.figures
     assert section.points
@@ -50,39 +51,39 @@ def test_an_experiment_says_what_to_run_and_how_to_show_it(name, outcome_of):
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_an_experiment_can_be_shown_with_cells_missing(name, outcome_of):
-    section = shown(name, outcome_of, drop=lambda cell: cell.split == 1 and cell.random_state % 2)
+def test_an_experiment_can_be_shown_with_cells_missing(name):
+    section = shown(name, drop=lambda cell: cell.split == 1 and cell.random_state % 2)
     assert section.tables or section.figures
     assert not re.search(r"\bnan\b", to_markdown(section).lower())
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_nothing_is_judged_when_a_method_has_no_result_at_all(name, outcome_of):
+def test_nothing_is_judged_when_a_method_has_no_result_at_all(name):
     first = get_experiment(name).grid(Plan(3, epochs=8))[0]
-    section = shown(name, outcome_of, drop=lambda cell: (cell.method, cell.problem) == (first.method, first.problem))
+    section = shown(name, drop=lambda cell: (cell.method, cell.problem) == (first.method, first.problem))
     assert section.points[0].startswith(f"Not judged: there is no result of {first.method} on {first.problem}")
     assert len(section.points) == 1
-    nothing = shown(name, outcome_of, drop=lambda cell: True)
+    nothing = shown(name, drop=lambda cell: True)
     assert nothing.points[0].startswith("Not judged: ")
     for each in (section, nothing):
         assert not re.search(r"\bnan\b", to_markdown(each).lower())
 
 
 @pytest.mark.parametrize("name", ["figure1", "figure2", "figure3"])
-def test_curves_are_of_splits_without_a_failure(name, outcome_of):
+def test_curves_are_of_splits_without_a_failure(name):
     first = get_experiment(name).grid(Plan(3))[0]
-    two = shown(name, outcome_of, drop=lambda cell: cell == first)
-    assert two.points != shown(name, outcome_of).points
-    assert two.points == shown(name, outcome_of, drop=lambda cell: cell.split == first.split).points
-    none = shown(name, outcome_of, drop=lambda cell: cell.problem == NEWSGROUPS[cell.split])
+    two = shown(name, drop=lambda cell: cell == first)
+    assert two.points != shown(name).points
+    assert two.points == shown(name, drop=lambda cell: cell.split == first.split).points
+    none = shown(name, drop=lambda cell: cell.problem == NEWSGROUPS[cell.split])
     assert not none.figures
     assert "nothing to draw" in none.points[0]
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_one_split_is_shown_without_errors_or_tests(name, outcome_of):
+def test_one_split_is_shown_without_errors_or_tests(name):
     plan = get_experiment(name).plan(splits=1, epochs=8)
-    assert "nan" not in to_csv(shown(name, outcome_of, plan).tables)
+    assert "nan" not in to_csv(shown(name, plan).tables)
 
 
 @pytest.mark.parametrize(
@@ -97,11 +98,11 @@ def test_one_split_is_shown_without_errors_or_tests(name, outcome_of):
         ("table7", 0),
     ],
 )
-def test_every_number_of_the_paper_stands_beside_ours(name, unshown, outcome_of, monkeypatch):
+def test_every_number_of_the_paper_stands_beside_ours(name, unshown, monkeypatch):
     from gapmin.reproduce import table4
 
     monkeypatch.setattr(table4, "missing_files", lambda name: ["svhn"])
-    section = shown(name, outcome_of)
+    section = shown(name)
     table = section.tables[0]
     beside = {
         (part.heading, column, entry.printed.split(" ")[0])
@@ -116,11 +117,11 @@ def test_every_number_of_the_paper_stands_beside_ours(name, unshown, outcome_of,
     assert n_numbers == len(printed_table(name)) - unshown
 
 
-def test_with_svhn_at_hand_table_4_is_the_papers(outcome_of, monkeypatch):
+def test_with_svhn_at_hand_table_4_is_the_papers(monkeypatch):
     from gapmin.reproduce import table4
 
     monkeypatch.setattr(table4, "missing_files", lambda name: [])
-    table = shown("table4", outcome_of).tables[0]
+    table = shown("table4").tables[0]
     assert (
         sum(bool(entry.printed) for part in table.parts for row in (*part.rows, *part.summary) for entry in row) == 84
     )
@@ -138,24 +139,24 @@ def test_the_figures_share_the_cells_of_table_2():
     assert {cell for cell in figure3 if "exp_rho_target" not in cell.values} <= set(figure2)
 
 
-def test_the_mean_and_its_standard_error_are_those_of_the_splits(outcome_of):
+def test_the_mean_and_its_standard_error_are_those_of_the_splits():
     errors = [
-        outcome_of(cell).measured.error
+        made_up_outcome(cell).measured.error
         for cell in get_experiment("table3").grid(Plan(3))
         if (cell.problem, cell.method, cell.values["resample"]) == ("Housing", "gapBoostR", False)
     ]
-    table = shown("table3", outcome_of).tables[0]
+    table = shown("table3").tables[0]
     entry = table.parts[0].rows[1][table.header.index("gapBoostR")]
     assert entry.text == f"{np.mean(errors):.2f}"
     assert entry.detail.startswith(f"±{np.std(errors, ddof=1) / np.sqrt(3):.2f}")
     assert entry.printed == "4.15 ±0.27"
 
 
-def test_a_claim_that_does_not_hold_is_said_not_to(outcome_of):
+def test_a_claim_that_does_not_hold_is_said_not_to():
     from dataclasses import replace
 
     def changed(cell, by):
-        outcome = outcome_of(cell)
+        outcome = made_up_outcome(cell)
         change = by if cell.method == "gapBoost" else 0.0
         return replace(outcome, measured=replace(outcome.measured, error=outcome.measured.error + change))
 
@@ -171,10 +172,10 @@ def test_a_claim_that_does_not_hold_is_said_not_to(outcome_of):
 
 
 @pytest.fixture(scope="module")
-def all_of_it(tmp_path_factory, outcome_of):
+def all_of_it(tmp_path_factory):
     folder = tmp_path_factory.mktemp("results")
     plans = {name: get_experiment(name).plan(splits=2, epochs=8) for name in NAMES}
-    return folder, reproduce(plans, folder, lambda cells: map(outcome_of, cells), prepare=lambda cells: None)
+    return folder, reproduce(plans, folder, lambda cells: map(made_up_outcome, cells), prepare=lambda cells: None)
 
 
 def test_a_run_writes_every_file_and_a_page_of_all(all_of_it):
@@ -203,15 +204,15 @@ def test_a_later_run_of_one_table_keeps_the_others_on_the_page(all_of_it):
     assert (folder / "reproduction.html").read_bytes() == before
 
 
-def run_table3(folder, outcome_of, **options):
+def run_table3(folder, **options):
     plan = get_experiment("table3").plan(splits=2, epochs=8)
-    return reproduce({"table3": plan}, folder, lambda cells: map(outcome_of, cells), **options)
+    return reproduce({"table3": plan}, folder, lambda cells: map(made_up_outcome, cells), **options)
 
 
-def test_results_that_were_moved_away_are_no_longer_on_the_page(all_of_it, tmp_path, outcome_of):
+def test_results_that_were_moved_away_are_no_longer_on_the_page(all_of_it, tmp_path):
     folder, _ = all_of_it
     (tmp_path / "plans.json").write_bytes((folder / "plans.json").read_bytes())
-    page = run_table3(tmp_path, outcome_of).page.read_text()
+    page = run_table3(tmp_path).page.read_text()
     assert "1 of 13 tables and figures" in page
     assert "failed" not in page
 
@@ -220,36 +221,36 @@ def test_results_that_were_moved_away_are_no_longer_on_the_page(all_of_it, tmp_p
     "content",
     ["{", "[]", "null", '{"table1": 5}', '{"table1": {"splits": "x", "seed": 0, "quick": false, "epochs": 1}}'],
 )
-def test_damaged_plans_are_refused_before_any_work(content, tmp_path, outcome_of):
+def test_damaged_plans_are_refused_before_any_work(content, tmp_path):
     (tmp_path / "plans.json").write_text(content)
     with pytest.raises(StoreError, match=r"plans.json is damaged .*move it away"):
-        run_table3(tmp_path, outcome_of)
+        run_table3(tmp_path)
     assert [path.name for path in tmp_path.iterdir()] == ["plans.json"]
 
 
-def test_what_another_version_added_to_the_plans_is_passed_over(tmp_path, outcome_of):
-    run_table3(tmp_path, outcome_of)
+def test_what_another_version_added_to_the_plans_is_passed_over(tmp_path):
+    run_table3(tmp_path)
     kept = json.loads((tmp_path / "plans.json").read_text())
     kept["table3"]["colour"] = "blue"
     kept["table99"] = {}
     (tmp_path / "plans.json").write_text(json.dumps(kept))
-    assert run_table3(tmp_path, outcome_of).n_run == 0
+    assert run_table3(tmp_path).n_run == 0
 
 
-def test_figures_that_a_run_has_no_more_are_removed(tmp_path, outcome_of):
+def test_figures_that_a_run_has_no_more_are_removed(tmp_path):
     (tmp_path / "table3-1.svg").write_text("of an earlier run")
     (tmp_path / "table31.svg").write_text("mine")
-    run_table3(tmp_path, outcome_of)
+    run_table3(tmp_path)
     assert not (tmp_path / "table3-1.svg").exists()
     assert (tmp_path / "table31.svg").exists()
 
 
-def test_data_that_cannot_be_prepared_leave_no_trace(tmp_path, outcome_of):
+def test_data_that_cannot_be_prepared_leave_no_trace(tmp_path):
     def prepare(cells):
         raise FileNotFoundError("no weights")
 
     with pytest.raises(FileNotFoundError):
-        run_table3(tmp_path / "results", outcome_of, prepare=prepare)
+        run_table3(tmp_path / "results", prepare=prepare)
     assert not (tmp_path / "results").exists()
 
 

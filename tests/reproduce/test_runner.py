@@ -144,7 +144,7 @@ def test_workers_that_are_killed_again_and_again_end_the_run_with_a_reason(tmp_p
 def test_workers_end_when_their_parent_is_killed():
     code = (
         "import time\n"
-        "from gapmin._parallel import run_parallel\n"
+        "from gapmin._utils.parallel import run_parallel\n"
         "print('go', flush=True)\n"
         "list(run_parallel(time.sleep, [(600,)] * 4, 2))\n"
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from gapmin._statistics import corrected_t_test, holm
+from gapmin._utils.statistics import corrected_t_test, holm
 from gapmin.reproduce.experiment import Series, average
 from gapmin.reproduce.printed import printed
 from gapmin.reproduce.tables import (

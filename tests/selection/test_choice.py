@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from gapmin._statistics import corrected_t_test
+from gapmin._utils.statistics import corrected_t_test
 from gapmin.linear import WeightedLogisticRegression
 from gapmin.selection._candidates import GAPBOOST, POOLING, TARGET_ONLY, Candidate, Kit, Learner
 from gapmin.selection._choice import beats, evidence

@@ -15,7 +15,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 
-from gapmin._statistics import corrected_t_test
+from gapmin._utils.statistics import corrected_t_test
 from gapmin.domains import TargetKFold, stack_domains
 from gapmin.linear import InstanceWeightingClassifier, InstanceWeightingRegressor
 from gapmin.selection._gaps import measure_gap

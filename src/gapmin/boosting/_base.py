@@ -16,10 +16,10 @@ from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted
 
-from gapmin._progress import progress
+from gapmin._utils.progress import progress
+from gapmin.base._transfer import TrainsOnRows
 from gapmin.boosting._checkpoint import Checkpoint
 from gapmin.boosting._learners import Learners
-from gapmin.boosting._meta import TrainsOnRows
 from gapmin.boosting._rows import Array, Rows
 from gapmin.boosting._weights import normalise
 

@@ -18,6 +18,7 @@ from typing import Any, Protocol
 import joblib
 import numpy as np
 
+from gapmin._utils.text import one_line
 from gapmin._version import __version__
 
 FORMAT = 2
@@ -99,7 +100,7 @@ class Checkpoint:
         try:
             yield
         except Exception as error:  # a file that was made up can fail in any way: it must fail as one
-            raise ValueError(f"{self.folder} is no checkpoint of this fit ({_one_line(error)}): {_REMEDY}") from error
+            raise ValueError(f"{self.folder} is no checkpoint of this fit ({one_line(error)}): {_REMEDY}") from error
 
     def _check_learner(self, examples: Sequence[Any]) -> dict[str, Any]:
         """Return the types that the files may hold beside those on the list; refuse a learner that they cannot hold."""
@@ -153,8 +154,8 @@ class Checkpoint:
         for name in {**ours, **theirs}:
             if ours.get(name) != theirs.get(name):
                 raise ValueError(
-                    f"{self.folder} is the checkpoint of another fit: its {_one_line(name)} is "
-                    f"{_one_line(theirs.get(name, 'not there'))}, here it is {ours.get(name, 'not there')}: {_REMEDY}"
+                    f"{self.folder} is the checkpoint of another fit: its {one_line(name)} is "
+                    f"{one_line(theirs.get(name, 'not there'))}, here it is {ours.get(name, 'not there')}: {_REMEDY}"
                 )
 
 
@@ -196,12 +197,6 @@ def _in_words(value: Any) -> str:
     if value is None or isinstance(value, bool | int | float | str | np.generic):
         return repr(value)
     return f"{type(value).__name__} {hashed(value)}"
-
-
-def _one_line(thing: object) -> str:
-    from gapmin.saved.objects import say
-
-    return say(thing)
 
 
 def _round_file(number: int) -> str:

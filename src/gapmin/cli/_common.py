@@ -11,6 +11,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import NoReturn
 
+from gapmin._utils.text import printable
+
 FAILED, WRONG_USAGE, INTERRUPTED = 1, 2, 130
 
 
@@ -77,14 +79,3 @@ def ending_if_unwritable(command: str, out: Path) -> Iterator[None]:
         said = f"{printable(str(out))} cannot be written ({error.strerror or error})"
         typer.echo(f"gapmin {command}: {said}: free some space, or name another file", err=True)
         raise typer.Exit(FAILED) from None
-
-
-def printable(text: str) -> str:
-    r"""Return a text on one line, without what would move the cursor or change colours.
-
-    Examples
-    --------
-    >>> print(printable("a\x1b[31m\nb"))
-    a\x1b[31m\nb
-    """
-    return "".join(each if each.isprintable() else each.encode("unicode_escape").decode() for each in text)

@@ -9,12 +9,13 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from gapmin.cli._common import INTERRUPTED, printable, refuse, require
+from gapmin._utils.text import printable
+from gapmin.cli._common import INTERRUPTED, refuse, require
 
 if TYPE_CHECKING:
-    from gapmin.report.table import Table
+    from gapmin.reporting.table import Table
     from gapmin.selection.explanation import RowUse, WeightGroup
-    from gapmin.tabular.model import StudyModel
+    from gapmin.study.model import StudyModel
 
 AS_JSON = "Print JSON for other programs, and nothing else."
 MOST_GROUPS = 12
@@ -32,7 +33,7 @@ def ending_in_a_line(command: str, *, left: str) -> Iterator[None]:
     import typer
 
     from gapmin.saved import ModelFileError
-    from gapmin.tabular import TableError
+    from gapmin.study import TableError
 
     try:
         yield
@@ -66,7 +67,7 @@ def print_tables(tables: Sequence[Table]) -> None:
     """Print tables with an empty line before each; names in them are no markup."""
     from rich.console import Console
 
-    from gapmin.report.terminal import to_rich
+    from gapmin.reporting.terminal import to_rich
 
     console = Console(highlight=False, markup=False, emoji=False)
     for table in tables:
@@ -86,7 +87,7 @@ def domain_table(model: StudyModel, groups: Sequence[WeightGroup]) -> Table:
     """Return the weight of each file."""
     from dataclasses import replace
 
-    from gapmin.tabular._messages import counted
+    from gapmin._utils.text import counted
 
     table = group_table(
         f"Weight of the target and its {counted(len(groups) - 1, 'source')}", groups, at_most=len(groups)
@@ -98,7 +99,7 @@ def domain_table(model: StudyModel, groups: Sequence[WeightGroup]) -> Table:
 
 def group_table(caption: str, groups: Sequence[WeightGroup], *, at_most: int = MOST_GROUPS) -> Table:
     """Return a table of weights; of many groups, those with the most rows."""
-    from gapmin.report.table import Entry, Table
+    from gapmin.reporting.table import Entry, Table
 
     shown = groups
     if len(groups) > at_most:
@@ -119,7 +120,7 @@ def group_table(caption: str, groups: Sequence[WeightGroup], *, at_most: int = M
 
 def row_table(caption: str, uses: Sequence[RowUse], label: str) -> Table:
     """Return a table of single rows."""
-    from gapmin.report.table import Entry, Table
+    from gapmin.reporting.table import Entry, Table
 
     rows = [
         [

@@ -12,8 +12,8 @@ if TYPE_CHECKING:
     import typer
     from rich.console import Console
 
-    from gapmin.comparing import StudyComparison
-    from gapmin.report.study import StudyFiles
+    from gapmin.study import StudyComparison
+    from gapmin.study.page import StudyFiles
 
 SOURCE_ROWS = 20_000
 """Of all sources together, where the user says nothing."""
@@ -53,7 +53,7 @@ def add_to(app: "typer.Typer") -> None:
             check_writable("compare", report, "--report")
             require("matplotlib", "jinja2", extra="report")
         require("pandas", extra="cli")
-        from gapmin.report.study import StudyFiles
+        from gapmin.study.page import StudyFiles
 
         files = StudyFiles(
             str(target),
@@ -74,12 +74,11 @@ def _compare(files: "StudyFiles", report: Path | None, as_json: bool, n_jobs: in
     import typer
     from rich.console import Console
 
-    from gapmin._progress import progress_on
-    from gapmin.comparing import compare_study
-    from gapmin.comparing.compare import check_study
-    from gapmin.report.html import write_html
-    from gapmin.report.study import study_report
-    from gapmin.tabular import TableError, read_study
+    from gapmin._utils.progress import progress_on
+    from gapmin.reporting.html import write_html
+    from gapmin.study import TableError, compare_study, read_study
+    from gapmin.study.compare import check_study
+    from gapmin.study.page import study_report
 
     try:
         study = read_study(
@@ -113,29 +112,31 @@ def _compare(files: "StudyFiles", report: Path | None, as_json: bool, n_jobs: in
 
 
 def _one_line(error: Exception) -> str:
-    from gapmin.comparing.words import clean
+    from gapmin._utils.text import replace_unprintable
 
-    return clean(" ".join(str(error).split()))
+    return replace_unprintable(" ".join(str(error).split()))
 
 
 def _say_what_was_read(console: "Console", study: Any) -> None:
-    from gapmin.comparing.words import clean
+    from gapmin._utils.text import replace_unprintable
 
-    lines = [f"{clean(study.target_name)}, the target: {len(study.target[1]):,} labelled rows"]
-    lines += [f"{clean(name)}: {len(y):,} rows" for name, (_, y) in study.sources.items()]
+    lines = [f"{replace_unprintable(study.target_name)}, the target: {len(study.target[1]):,} labelled rows"]
+    lines += [f"{replace_unprintable(name)}: {len(y):,} rows" for name, (_, y) in study.sources.items()]
     n_columns = len(study.schema.columns)
-    lines.append(f"{n_columns:,} column{'s' * (n_columns != 1)} to predict {clean(study.schema.label)!r} from")
+    lines.append(
+        f"{n_columns:,} column{'s' * (n_columns != 1)} to predict {replace_unprintable(study.schema.label)!r} from"
+    )
     for line in lines:
         console.print(line, markup=False, soft_wrap=True)
     for note in study.notes:
-        console.print(f"- {clean(note)}", markup=False, soft_wrap=True, style="dim")
+        console.print(f"- {replace_unprintable(note)}", markup=False, soft_wrap=True, style="dim")
 
 
 def _show(console: "Console", comparison: "StudyComparison", report: Path | None) -> None:
-    from gapmin.comparing import OURS, TARGET_ONLY
-    from gapmin.comparing.words import labels_sentence
-    from gapmin.report.study_tables import league_table, ranking_table
-    from gapmin.report.terminal import to_rich
+    from gapmin.reporting.terminal import to_rich
+    from gapmin.study import OURS, TARGET_ONLY
+    from gapmin.study.page_tables import league_table, ranking_table
+    from gapmin.study.words import labels_sentence
 
     for table in (ranking_table(comparison), league_table(comparison)):
         console.print()

@@ -42,10 +42,21 @@ def _demo(n_splits: int, n_jobs: int, out: Path, quick: bool) -> None:
     from rich.table import Table
     from rich.text import Text
 
-    from gapmin._demo_multitask import LEFT_OUT, multitask_plan
-    from gapmin._progress import progress_on
-    from gapmin.demo import CURVE_SIZES, N_PERMUTATIONS, PROTOCOL, TITLE, curve_problems, demo_problems, run_demo
-    from gapmin.report.comparison import (
+    from gapmin._utils.progress import progress_on
+    from gapmin.reporting.html import write_html
+    from gapmin.reporting.terminal import to_rich
+    from gapmin.reproduce.demo import (
+        CURVE_SIZES,
+        N_PERMUTATIONS,
+        PROTOCOL,
+        TITLE,
+        curve_problems,
+        demo_problems,
+        run_demo,
+    )
+    from gapmin.reproduce.demo_multitask import LEFT_OUT, multitask_plan
+    from gapmin.reproduce.demo_multitask_page import multitask_findings, multitask_tables
+    from gapmin.reproduce.demo_page import (
         comparison_report,
         findings,
         headline,
@@ -53,9 +64,6 @@ def _demo(n_splits: int, n_jobs: int, out: Path, quick: bool) -> None:
         source_gap_tables,
         tables,
     )
-    from gapmin.report.html import write_html
-    from gapmin.report.multitask import multitask_findings, multitask_tables
-    from gapmin.report.terminal import to_rich
 
     problems = demo_problems(quick)
     pooled = [problem.pooled() for problem in problems]

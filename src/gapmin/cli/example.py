@@ -62,7 +62,7 @@ def add_to(app: "typer.Typer") -> None:
 def _write(folder: Path, force: bool, as_json: bool) -> None:
     import typer
 
-    from gapmin.report.html import write_atomically
+    from gapmin._utils.io import write_atomically
 
     texts = example_files()
     there = [name for name in texts if (folder / name).exists() or (folder / name).is_symlink()]

@@ -6,7 +6,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-from gapmin.cli._common import printable, refuse
+from gapmin._utils.text import printable
+from gapmin.cli._common import refuse
 from gapmin.cli._files import (
     AS_JSON,
     domain_table,
@@ -23,8 +24,8 @@ if TYPE_CHECKING:
     import typer
 
     from gapmin.selection import Explanation
-    from gapmin.tabular import Study
-    from gapmin.tabular.model import StudyModel
+    from gapmin.study import Study
+    from gapmin.study.model import StudyModel
 
 _MOST_VALUES = 1000
 _EXAMPLE = "gapmin explain model.skops --by cylinders --target target.csv --source usa.csv --source europe.csv"
@@ -59,7 +60,7 @@ def add_to(app: "typer.Typer") -> None:
             refuse("explain", "--by needs the files that the model was made with: add --target and --source")
         require_files()
         with ending_in_a_line("explain", left="nothing changed"):
-            from gapmin.tabular.model import load_study_model
+            from gapmin.study.model import load_study_model
 
             fitted = load_study_model(model)
             found = fitted.explanation if target is None else _again(fitted, target, source or [], by or [], rows)
@@ -77,7 +78,7 @@ def add_to(app: "typer.Typer") -> None:
 
 
 def _kept_rows() -> int:
-    from gapmin.tabular.model import KEPT_ROWS
+    from gapmin.study.model import KEPT_ROWS
 
     return KEPT_ROWS
 
@@ -103,8 +104,8 @@ def _say(model: "StudyModel", found: "Explanation", n_rows: int) -> None:
 def _again(model: "StudyModel", target: Path, sources: Sequence[Path], by: Sequence[str], n_rows: int) -> "Explanation":
     """Explain the model anew from the files that it was made with."""
     from gapmin.selection import explain
-    from gapmin.tabular import TableError, read_study
-    from gapmin.tabular.model import as_in_files, rows_in_files
+    from gapmin.study import TableError, read_study
+    from gapmin.study.model import as_in_files, rows_in_files
 
     paths = same_files(model, target, sources)
     asked = model.asked
@@ -123,9 +124,9 @@ def _again(model: "StudyModel", target: Path, sources: Sequence[Path], by: Seque
 
 def same_files(model: "StudyModel", target: Path, sources: Sequence[Path]) -> list[Path]:
     """Return the paths in the order of the model's files, or say which file is not what it was."""
-    from gapmin.tabular import TableError
-    from gapmin.tabular._messages import counted, listed
-    from gapmin.tabular.model import file_sha256
+    from gapmin._utils.text import counted, listed
+    from gapmin.study import TableError
+    from gapmin.study.model import file_sha256
 
     wanted = model.files[1:]
     names = listed([each.file for each in wanted])
@@ -156,7 +157,7 @@ def same_files(model: "StudyModel", target: Path, sources: Sequence[Path]) -> li
 
 
 def _changed(path: Path, same_name: bool) -> Exception:
-    from gapmin.tabular import TableError
+    from gapmin.study import TableError
 
     what = "has changed since the model was fitted" if same_name else "is no file that the model was made with"
     return TableError(f"{path} {what} (sha256): give the file as it was, or fit again")
@@ -166,9 +167,10 @@ def _values(study: "Study", paths: Sequence[Path], name: str) -> Any:
     """Return a column of all rows to group them by: as the model has it, or as the files of the sources have it."""
     import numpy as np
 
-    from gapmin.tabular import TableError, read_table
-    from gapmin.tabular._messages import did_you_mean, quoted
-    from gapmin.tabular._values import as_numbers, as_texts, kind_of_dtype
+    from gapmin._utils.text import quoted
+    from gapmin.study import TableError, read_table
+    from gapmin.study._messages import did_you_mean
+    from gapmin.study._values import as_numbers, as_texts, kind_of_dtype
 
     kinds = {column.name: column.kind for column in study.schema.columns}
     frames = [X for X, _ in (study.target, *study.sources.values())]

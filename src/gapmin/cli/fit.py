@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-from gapmin.cli._common import check_writable, printable, refuse, refuse_below_one
+from gapmin._utils.text import printable
+from gapmin.cli._common import check_writable, refuse, refuse_below_one
 from gapmin.cli._files import (
     AS_JSON,
     domain_table,
@@ -21,9 +22,9 @@ from gapmin.cli._files import (
 if TYPE_CHECKING:
     import typer
 
-    from gapmin.report.table import Table
-    from gapmin.tabular import Study
-    from gapmin.tabular.model import StudyModel
+    from gapmin.reporting.table import Table
+    from gapmin.study import Study
+    from gapmin.study.model import StudyModel
 
 _EXAMPLE = "gapmin fit --target target.csv --source usa.csv --source europe.csv --label mpg -o model.skops"
 _MOST_SEEDS = 2**32
@@ -59,7 +60,7 @@ def add_to(app: "typer.Typer") -> None:
         _check(out, [target, *source], force, jobs, seed)
         require_files()
         with ending_in_a_line("fit", left="no model written"):
-            from gapmin.tabular.model import fit_study
+            from gapmin.study.model import fit_study
 
             model = fit_study(
                 target,
@@ -92,7 +93,7 @@ def _check(out: Path, inputs: Sequence[Path], force: bool, jobs: int | None, see
 def _say_what_was_read(study: "Study", notes: Sequence[str], paths: Sequence[Path]) -> None:
     import typer
 
-    from gapmin.tabular._messages import counted
+    from gapmin._utils.text import counted
 
     sizes = [len(y) for _, y in (study.target, *study.sources.values())]
     for k, (path, size) in enumerate(zip(paths, sizes, strict=True)):
@@ -114,7 +115,8 @@ def _say(model: "StudyModel", out: Path) -> None:
 
 
 def _error_table(model: "StudyModel") -> "Table":
-    from gapmin.report.table import Entry, Table, format_number
+    from gapmin._utils.text import format_number
+    from gapmin.reporting.table import Entry, Table
 
     percent = model.schema.task == "classification"
 

@@ -7,7 +7,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-from gapmin.cli._common import check_writable, ending_if_unwritable, printable, refuse
+from gapmin._utils.text import printable
+from gapmin.cli._common import check_writable, ending_if_unwritable, refuse
 from gapmin.cli._files import (
     AS_JSON,
     ending_in_a_line,
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     import pandas as pd
     import typer
 
-    from gapmin.tabular import Schema, TableFile
+    from gapmin.study import Schema, TableFile
 
 _NUMBERED = "{}_{}"
 _SEPARATORS = {".csv": ",", ".tsv": "\t", ".txt": "\t"}
@@ -68,9 +69,10 @@ def _check(out: Path | None, inputs: list[Path]) -> None:
 def _predict(path: Path, new: Path, out: Path | None, proba: bool, as_json: bool) -> None:
     import typer
 
-    from gapmin.tabular import read_table
-    from gapmin.tabular._messages import counted, free_name
-    from gapmin.tabular.model import load_study_model
+    from gapmin._utils.text import counted
+    from gapmin.study import read_table
+    from gapmin.study._messages import free_name
+    from gapmin.study.model import load_study_model
 
     model = load_study_model(path)
     schema = model.schema
@@ -115,8 +117,8 @@ def measured(schema: "Schema", frame: "pd.DataFrame", predicted: Any) -> dict[st
     """Return the error on the rows whose label is known, None where there is none."""
     import numpy as np
 
-    from gapmin.tabular._labels import convert_classes
-    from gapmin.tabular._values import as_numbers, is_missing
+    from gapmin.study._labels import convert_classes
+    from gapmin.study._values import as_numbers, is_missing
 
     if schema.label not in frame.columns:
         return None
@@ -138,8 +140,7 @@ def measured(schema: "Schema", frame: "pd.DataFrame", predicted: Any) -> dict[st
 
 
 def _said(check: dict[str, Any], schema: "Schema", new: Path) -> str:
-    from gapmin.report.table import format_number
-    from gapmin.tabular._messages import counted
+    from gapmin._utils.text import counted, format_number
 
     if schema.task == "regression":
         rmse, absolute = check["root_mean_squared_error"], check["mean_absolute_error"]
@@ -157,9 +158,9 @@ def as_written(table: "TableFile") -> "pd.DataFrame":
     """
     import pandas as pd
 
-    from gapmin.tabular._text import inspect_text
-    from gapmin.tabular._values import kind_of_dtype
-    from gapmin.tabular.reading import text_chunks
+    from gapmin.study._text import inspect_text
+    from gapmin.study._values import kind_of_dtype
+    from gapmin.study.reading import text_chunks
 
     if table.path.suffix.lower() in _PARQUET:
         return table.frame
@@ -199,7 +200,7 @@ def _text(frame: "pd.DataFrame", separator: str) -> str:
 
 
 def _write(frame: "pd.DataFrame", out: Path) -> None:
-    from gapmin.report.html import write_atomically
+    from gapmin._utils.io import write_atomically
 
     ending, compressed = _ending(out)
     if ending in _PARQUET:

@@ -162,7 +162,7 @@ def _reproduce(plans: "Plans", out: Path, completed: "Completed", retry_failed: 
     import typer
     from rich.console import Console
 
-    from gapmin._progress import progress_on
+    from gapmin._utils.progress import progress_on
     from gapmin.reproduce.run import reproduce
     from gapmin.reproduce.runner import WorkersLostError
     from gapmin.reproduce.store import StoreError
@@ -191,7 +191,7 @@ def _show(found: "Reproduction", out: Path) -> None:
     import typer
     from rich.console import Console
 
-    from gapmin.report.terminal import to_rich
+    from gapmin.reporting.terminal import to_rich
 
     console = Console(highlight=False)
     for section in found.sections.values():

@@ -11,7 +11,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from gapmin._errors import error_of
+from gapmin._utils.errors import error_of
 from gapmin.domains import stack_domains
 
 Domain = tuple[NDArray[Any], NDArray[Any]]

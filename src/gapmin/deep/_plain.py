@@ -9,6 +9,8 @@ from typing import Any
 
 import numpy as np
 
+from gapmin._utils.text import one_line
+
 LARGEST_TEXT = 2**26
 """How many bytes a header may have."""
 
@@ -24,13 +26,6 @@ _NOT_FINITE = {"nan": math.nan, "inf": math.inf, "-inf": -math.inf}
 
 class Refusal(Exception):  # noqa: N818 (an inner signal: it becomes a ValueError, which names the file)
     """What is wrong with a file."""
-
-
-def say(thing: object) -> str:
-    """Return a word from a file, or an error about it, as one short printable line."""
-    line = " ".join(str(thing).split())
-    line = "".join(each if each.isprintable() else "?" for each in line[:200])
-    return line if len(line) <= 120 else line[:117] + "..."
 
 
 def is_int(value: object) -> bool:
@@ -61,7 +56,7 @@ def parse_json(text: bytes | str, where: str) -> Any:
             parse_int=lambda digits: _whole(digits, where),
         )
     except (ValueError, RecursionError) as error:
-        raise Refusal(f"{where} is not JSON ({say(error)})") from error
+        raise Refusal(f"{where} is not JSON ({one_line(error)})") from error
 
 
 def check_size(text: str, where: str) -> None:
@@ -81,19 +76,19 @@ def _once(pairs: list[tuple[str, Any]], where: str) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for key, value in pairs:
         if key in found:
-            raise Refusal(f"{where} has the key {say(key)} twice in one dictionary")
+            raise Refusal(f"{where} has the key {one_line(key)} twice in one dictionary")
         found[key] = value
     return found
 
 
 def _finite(digits: str, where: str) -> float:
     number = float(digits)
-    return number if math.isfinite(number) else _refuse(f"{where} has the number {say(digits)}, which is infinite")
+    return number if math.isfinite(number) else _refuse(f"{where} has the number {one_line(digits)}, which is infinite")
 
 
 def _whole(digits: str, where: str) -> int:
     if len(digits) > 20 or not -(2**63) <= int(digits) < 2**64:
-        raise Refusal(f"{where} has the number {say(digits)}, which has more than 64 bits")
+        raise Refusal(f"{where} has the number {one_line(digits)}, which has more than 64 bits")
     return int(digits)
 
 
@@ -168,19 +163,19 @@ def decode(said: Any, tensor_of: Callable[[str], Any] | None = None, depth: int 
         return tensor_of(content)
     if tag == _ITEMS and isinstance(content, list):
         return _decode_items(content, tensor_of, depth)
-    raise Refusal(f"it has {say(said)} where a value was due")
+    raise Refusal(f"it has {one_line(said)} where a value was due")
 
 
 def _decode_items(content: list[Any], tensor_of: Callable[[str], Any] | None, depth: int) -> dict[Any, Any]:
     found: dict[Any, Any] = {}
     for pair in content:
         if not isinstance(pair, list) or len(pair) != 2:
-            raise Refusal(f"it has {say(pair)} where a key and its value were due")
+            raise Refusal(f"it has {one_line(pair)} where a key and its value were due")
         key = pair[0]
         # Not any number: enough of them that hash alike would take hours to tell apart.
         if not isinstance(key, str) and not (is_int(key) and abs(key) < 2**31):
-            raise Refusal(f"it has the key {say(key)}, which is neither text nor a whole number of 32 bits")
+            raise Refusal(f"it has the key {one_line(key)}, which is neither text nor a whole number of 32 bits")
         if key in found:
-            raise Refusal(f"it has the key {say(key)} twice in one dictionary")
+            raise Refusal(f"it has the key {one_line(key)} twice in one dictionary")
         found[key] = decode(pair[1], tensor_of, depth + 1)
     return found

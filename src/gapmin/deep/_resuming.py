@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 import torch
 from torch import Tensor, nn
 
-from gapmin.deep._plain import Refusal, is_int, say
+from gapmin._utils.text import one_line
+from gapmin.deep._plain import Refusal, is_int
 from gapmin.deep._tensorfile import Stored, misfit
 
 if TYPE_CHECKING:
@@ -47,7 +48,7 @@ def check_state(state: Any, trainer: Trainer, n_steps: int) -> None:
         try:
             callback.check_state(mine, trainer)
         except (ValueError, Refusal) as error:
-            raise Refusal(f"its state of {type(callback).__name__} is none: {say(error)}") from error
+            raise Refusal(f"its state of {type(callback).__name__} is none: {one_line(error)}") from error
 
 
 def of_callbacks(callbacks: list[Callback], kept: list[Any]) -> Iterator[tuple[Callback, Any]]:
@@ -71,7 +72,7 @@ def check_generator(state: Tensor) -> None:
     try:
         torch.Generator().set_state(state)
     except RuntimeError as error:
-        raise Refusal(f"its rng is no state of a generator: {say(error)}") from error
+        raise Refusal(f"its rng is no state of a generator: {one_line(error)}") from error
 
 
 def _check_keys(found: Any, wanted: Any, what: str) -> None:
@@ -81,7 +82,7 @@ def _check_keys(found: Any, wanted: Any, what: str) -> None:
 
 def _check_tensor(found: Any, shape: tuple[int, ...], dtype: torch.dtype, what: str) -> None:
     if not isinstance(found, Stored) or found.shape != shape or found.dtype != dtype:
-        raise Refusal(f"its {say(what)} is no tensor of shape {shape} and {dtype}")
+        raise Refusal(f"its {one_line(what)} is no tensor of shape {shape} and {dtype}")
 
 
 def check_module(module: nn.Module, found: Any, what: str) -> None:
@@ -104,7 +105,7 @@ def _check_optimizer(trainer: Trainer, found: Any) -> None:
     slots = _slots(trainer)
     for name, kept in found.items():
         if name not in parameters:
-            raise Refusal(f"its optimizer has {say(name)}, which the network lacks")
+            raise Refusal(f"its optimizer has {one_line(name)}, which the network lacks")
         _check_keys(kept, slots, f"its optimizer's {name}")
         parameter = parameters[name]
         for slot, like in slots.items():
@@ -125,15 +126,15 @@ def _check_position(found: Any, n_tasks: int, n_steps: int) -> None:
     _check_keys(found, ("epoch", "step", "stopped", "sums", "seen"), "its position")
     epoch, step, sums = found["epoch"], found["step"], _tensors(found["sums"], "its sums")
     if not is_int(epoch) or not 0 <= epoch < 2**31 or not is_int(step) or not 0 <= step < n_steps:
-        raise Refusal(f"it is at step {say(step)} of epoch {say(epoch)}, and an epoch has {n_steps} steps")
+        raise Refusal(f"it is at step {one_line(step)} of epoch {one_line(epoch)}, and an epoch has {n_steps} steps")
     if not isinstance(found["stopped"], bool):
-        raise Refusal(f"its stopped is {say(found['stopped'])}")
+        raise Refusal(f"its stopped is {one_line(found['stopped'])}")
     if bool(step) != bool(sums) or (step and not {"loss", "task_loss"} <= sums.keys()):
-        raise Refusal(f"its sums after {step} steps are of {say(list(sums))}")
+        raise Refusal(f"its sums after {step} steps are of {one_line(list(sums))}")
     for name, stored in sums.items():
         fits = stored.shape == (n_tasks,) if name == "task_loss" else prod(stored.shape) == 1
         if not fits or not stored.dtype.is_floating_point:
-            raise Refusal(f"its sum {say(name)} is of {stored.dtype} and shape {say(stored.shape)}")
+            raise Refusal(f"its sum {one_line(name)} is of {stored.dtype} and shape {one_line(stored.shape)}")
     _check_tensor(found["seen"], (n_tasks,), torch.get_default_dtype(), "seen")
 
 
@@ -149,6 +150,6 @@ def _check_history(found: Any, n_epochs: int, trainer: Trainer) -> None:
             raise Refusal(f"its record of epoch {number} has no task_loss of each task")
         figures = (record["epoch"], record["lr"], record["loss"], *losses.values())
         if record["epoch"] != number or not all(type(each) in (int, float) for each in figures):
-            raise Refusal(f"its record of epoch {number} has the figures {say(figures)}")
+            raise Refusal(f"its record of epoch {number} has the figures {one_line(figures)}")
         if "relation" in record:
             _check_tensor(record["relation"], (K, K), torch.float64, f"relation of epoch {number}")

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import stat
 from collections.abc import Mapping
-from contextlib import suppress
 from dataclasses import dataclass
 from math import prod
 from pathlib import Path
@@ -14,7 +13,9 @@ from typing import Any, BinaryIO, Self
 import torch
 from torch import Tensor
 
-from gapmin.deep._plain import LARGEST_TEXT, Refusal, is_int, parse_json, say
+from gapmin._utils.io import atomic_path
+from gapmin._utils.text import one_line
+from gapmin.deep._plain import LARGEST_TEXT, Refusal, is_int, parse_json
 
 DTYPES: dict[str, torch.dtype] = {
     "BOOL": torch.bool,
@@ -110,7 +111,7 @@ class TensorFile:
         at = 0
         for name, each in sorted(tensors.items(), key=lambda item: (item[1].begin, item[1].end)):
             if each.begin != at:
-                raise Refusal(f"its tensor {say(name)} begins at byte {each.begin}, where {at} was due")
+                raise Refusal(f"its tensor {one_line(name)} begins at byte {each.begin}, where {at} was due")
             at = each.end
         if at != self.size - 8 - length:
             raise Refusal(f"its tensors take {at} bytes, and the file has {self.size - 8 - length} for them")
@@ -132,7 +133,7 @@ class TensorFile:
                 if self._file.readinto(raw.numpy()) < raw.numel():  # type: ignore[attr-defined]
                     raise Refusal("it is cut short")
                 if each.dtype == torch.bool and bool((raw > 1).any()):
-                    raise Refusal(f"its tensor {say(name)} has truth values that are neither true nor false")
+                    raise Refusal(f"its tensor {one_line(name)} has truth values that are neither true nor false")
             found[name] = tensor
         return {name: found[name] for name in self.tensors}
 
@@ -140,17 +141,19 @@ class TensorFile:
 def _stored(name: str, said: Any) -> Stored:
     """Return what the header says of a tensor, which must make sense by itself."""
     if not isinstance(said, dict) or said.keys() != {"dtype", "shape", "data_offsets"}:
-        raise Refusal(f"its header does not say type, shape and place of {say(name)}")
+        raise Refusal(f"its header does not say type, shape and place of {one_line(name)}")
     dtype, shape, place = said["dtype"], said["shape"], said["data_offsets"]
     if not isinstance(dtype, str) or dtype not in DTYPES:
-        raise Refusal(f"its tensor {say(name)} is of the unknown type {say(dtype)}")
+        raise Refusal(f"its tensor {one_line(name)} is of the unknown type {one_line(dtype)}")
     for numbers in (shape, place):
         if not isinstance(numbers, list) or not all(is_int(each) and 0 <= each < 2**63 for each in numbers):
-            raise Refusal(f"its tensor {say(name)} has a shape or a place that is no list of whole numbers")
+            raise Refusal(f"its tensor {one_line(name)} has a shape or a place that is no list of whole numbers")
     if len(shape) > 64 or len(place) != 2 or prod(side or 1 for side in shape) >= 2**60:
-        raise Refusal(f"its tensor {say(name)} has shape {say(shape)} and {len(place)} ends")
+        raise Refusal(f"its tensor {one_line(name)} has shape {one_line(shape)} and {len(place)} ends")
     if prod(shape) * DTYPES[dtype].itemsize != place[1] - place[0]:
-        raise Refusal(f"its tensor {say(name)} of {dtype} and shape {say(shape)} has {place[1] - place[0]} bytes")
+        raise Refusal(
+            f"its tensor {one_line(name)} of {dtype} and shape {one_line(shape)} has {place[1] - place[0]} bytes"
+        )
     return Stored(name, DTYPES[dtype], tuple(shape), *place)
 
 
@@ -169,7 +172,7 @@ def open_regular(path: Path) -> BinaryIO:
     except FileNotFoundError:
         raise FileNotFoundError(f"there is no file {path}") from None
     except (OSError, ValueError) as error:  # ValueError: a name with a zero byte
-        raise Refusal(f"it cannot be opened ({say(getattr(error, 'strerror', None) or error)})") from error
+        raise Refusal(f"it cannot be opened ({one_line(getattr(error, 'strerror', None) or error)})") from error
 
 
 def _refuse_irregular(found: os.stat_result) -> None:
@@ -190,12 +193,12 @@ def misfit(wanted: Mapping[str, Tensor], found: Mapping[str, Stored]) -> str | N
         if torch.nn.parameter.is_lazy(tensor):
             continue
         if found[name].shape != tuple(tensor.shape):
-            return f"{name} has shape {say(found[name].shape)}, {tuple(tensor.shape)} was wanted"
+            return f"{name} has shape {one_line(found[name].shape)}, {tuple(tensor.shape)} was wanted"
         if found[name].dtype != tensor.dtype:
             return f"{name} is of {found[name].dtype}, {tensor.dtype} was wanted"
     for name in found:
         if name not in wanted:
-            return f"it has {say(name)}, which the network lacks"
+            return f"it has {one_line(name)}, which the network lacks"
     return None
 
 
@@ -208,12 +211,5 @@ def write_tensors(path: Path, tensors: Mapping[str, Tensor], metadata: dict[str,
     for name, tensor in own.items():
         if tensor.dtype not in DTYPES.values():
             raise ValueError(f"{name} is of {tensor.dtype}, which no safetensors file holds: use another type")
-    beside = path.with_name(f"{path.name}.{os.getpid()}.part")
-    try:
-        save_file(own, beside, metadata=metadata)
-        with beside.open("rb+") as file:
-            os.fsync(file.fileno())
-        beside.replace(path)
-    finally:
-        with suppress(OSError):
-            beside.unlink(missing_ok=True)
+    with atomic_path(path, sync=True) as draft:
+        save_file(own, draft, metadata=metadata)

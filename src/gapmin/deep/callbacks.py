@@ -7,6 +7,7 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from gapmin._utils.io import atomic_path
 from gapmin.deep._resuming import check_module
 
 if TYPE_CHECKING:
@@ -143,12 +144,10 @@ class CSVLogger(Callback):
     def epoch(self, trainer: Trainer, record: Record) -> None:
         """Write the epochs so far."""
         rows = [flat(each) for each in trainer.history]
-        beside = self.path.with_name(f"{self.path.name}.part")
-        with beside.open("w", newline="", encoding="utf-8") as file:
+        with atomic_path(self.path) as draft, draft.open("w", newline="", encoding="utf-8") as file:
             writer = csv.DictWriter(file, fieldnames=list(dict.fromkeys(name for row in rows for name in row)))
             writer.writeheader()
             writer.writerows(rows)
-        beside.replace(self.path)
 
 
 class TensorBoard(Callback):

@@ -13,7 +13,8 @@ from typing import Any
 
 from torch import Tensor
 
-from gapmin.deep._plain import TENSOR, Refusal, check_size, decode, encode, is_int, parse_json, say
+from gapmin._utils.text import one_line
+from gapmin.deep._plain import TENSOR, Refusal, check_size, decode, encode, is_int, parse_json
 from gapmin.deep._tensorfile import Stored, TensorFile, write_tensors
 
 REMEDY = "name another checkpoint_dir, or remove the file to start anew"
@@ -39,12 +40,14 @@ def write_checkpoint(path: Path, state: dict[str, Any], fingerprint: dict[str, A
         header = json.dumps(said, allow_nan=False)
         check_size(header, "its header")
     except (TypeError, Refusal) as error:
-        raise ValueError(f"{path} cannot be written ({say(error)}): keep less, or set checkpoint_dir=None") from error
+        raise ValueError(
+            f"{path} cannot be written ({one_line(error)}): keep less, or set checkpoint_dir=None"
+        ) from error
     path.parent.mkdir(parents=True, exist_ok=True)
     try:
         write_tensors(path, tensors, {_KEY: header})
     finally:
-        for left in path.parent.glob(f"{path.name}.*.part"):  # also those of processes that were killed
+        for left in path.parent.glob(f".{path.name}.*.part"):  # also those of processes that were killed
             left.unlink(missing_ok=True)
 
 
@@ -83,7 +86,7 @@ def read_checkpoint(
 
 def refused(path: Path | None, fault: object) -> ValueError:
     """Return the error of a checkpoint that cannot be used."""
-    return ValueError(f"{path} is not a checkpoint that can be read ({say(fault)}): {REMEDY}")
+    return ValueError(f"{path} is not a checkpoint that can be read ({one_line(fault)}): {REMEDY}")
 
 
 def _read_state(
@@ -106,20 +109,20 @@ def _read_state(
         if name not in found or name not in fingerprint or not _same(found[name], fingerprint[name]):
             theirs, ours = (each.get(name, "not there") for each in (found, fingerprint))
             raise ValueError(
-                f"{path} is of another run: its {say(name)} is {say(repr(theirs))}, here it is {say(repr(ours))}: "
-                f"{REMEDY}"
+                f"{path} is of another run: its {one_line(name)} is {one_line(repr(theirs))}, here it is "
+                f"{one_line(repr(ours))}: {REMEDY}"
             )
     left = dict(file.tensors)
 
     def take(name: str) -> Stored:
         if name not in left:
-            raise Refusal(f"its state asks for the tensor {say(name)}, which is not there or was asked for before")
+            raise Refusal(f"its state asks for the tensor {one_line(name)}, which is not there or was asked for before")
         return left.pop(name)
 
     tree: dict[str, Any] = decode(state, take)
     check(tree)
     if left:
-        raise Refusal(f"it has the tensor {say(min(left))}, which its state does not ask for")
+        raise Refusal(f"it has the tensor {one_line(min(left))}, which its state does not ask for")
     return tree
 
 

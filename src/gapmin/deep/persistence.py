@@ -18,8 +18,9 @@ from numpy.typing import NDArray
 from sklearn.utils._param_validation import validate_parameter_constraints
 from torch import nn
 
+from gapmin._utils.text import one_line
 from gapmin._version import __version__
-from gapmin.deep._plain import Refusal, check_size, decode, encode, is_int, parse_json, say
+from gapmin.deep._plain import Refusal, check_size, decode, encode, is_int, parse_json
 from gapmin.deep._tensorfile import TensorFile, misfit, write_tensors
 from gapmin.deep.objectives import OBJECTIVES, Objective
 
@@ -110,14 +111,14 @@ def _describe(cls: type[Any], path: Path, file: TensorFile, extractor: nn.Module
     if not isinstance(said, dict) or not is_int(said.get("format")):
         raise Refusal("its description names no format")
     if said["format"] != _FORMAT:
-        version = say(said.get("version"))
+        version = one_line(said.get("version"))
         raise ValueError(f"{path} was written by gapmin {version} in format {said['format']}: save it anew")
     if said.keys() != _ENTRIES.keys():
-        raise Refusal(f"its description has not exactly {', '.join(_ENTRIES)}, but {say(sorted(said))}")
+        raise Refusal(f"its description has not exactly {', '.join(_ENTRIES)}, but {one_line(sorted(said))}")
     for name, kinds in _ENTRIES.items():
         if not isinstance(said[name], kinds) or isinstance(said[name], bool):
-            raise Refusal(f"the {name} of its description is {say(said[name])}")
-    kind = say(said["class"])
+            raise Refusal(f"the {name} of its description is {one_line(said[name])}")
+    kind = one_line(said["class"])
     if kind != cls.__name__:
         raise ValueError(f"{path} holds a {kind}: read it with {kind}.load")
     model = cls(**_params(cls, path, said["params"], extractor))
@@ -125,10 +126,10 @@ def _describe(cls: type[Any], path: Path, file: TensorFile, extractor: nn.Module
     model.tasks_ = _labels(said["tasks"], "tasks", file)
     for name, values, least in (("classes", model.classes_, 2), ("tasks", model.tasks_, 1)):
         if values.size < least or not np.array_equal(np.unique(values), values):
-            raise Refusal(f"its {name} {say(values.tolist())} are not {least} or more, sorted and each once")
+            raise Refusal(f"its {name} {one_line(values.tolist())} are not {least} or more, sorted and each once")
     model.input_shape_ = tuple(said["input_shape"])
     if not all(is_int(side) and 0 < side < 2**31 for side in model.input_shape_) or len(model.input_shape_) > 64:
-        raise Refusal(f"its input_shape is {say(said['input_shape'])}")
+        raise Refusal(f"its input_shape is {one_line(said['input_shape'])}")
     if said["n_features_in"] is not None:
         model.n_features_in_ = said["n_features_in"]
         if model.input_shape_[:1] != (model.n_features_in_,):
@@ -136,7 +137,9 @@ def _describe(cls: type[Any], path: Path, file: TensorFile, extractor: nn.Module
     if said["features"] is not None:
         model.feature_names_in_ = _labels(said["features"], "features", file)
         if model.feature_names_in_.dtype != object or said["n_features_in"] != model.feature_names_in_.size:
-            raise Refusal(f"its features {say(model.feature_names_in_.tolist())} are no names of n_features_in columns")
+            raise Refusal(
+                f"its features {one_line(model.feature_names_in_.tolist())} are no names of n_features_in columns"
+            )
     model.history_ = decode(said["history"])
     if not all(isinstance(record, dict) for record in model.history_):
         raise Refusal("its history is no list of records")
@@ -149,21 +152,22 @@ def _params(cls: type[Any], path: Path, params: dict[str, Any], extractor: nn.Mo
     theirs = params.get("extractor")
     if isinstance(theirs, dict):
         if theirs.keys() != {_YOURS} or not isinstance(theirs[_YOURS], str):
-            raise Refusal(f"its extractor is {say(theirs)}")
+            raise Refusal(f"its extractor is {one_line(theirs)}")
         if extractor is None:
             raise ValueError(
-                f"the extractor of {path} was your own {say(theirs[_YOURS])}: give load one of its kind, extractor=..."
+                f"the extractor of {path} was your own {one_line(theirs[_YOURS])}: give load one of its kind, "
+                "extractor=..."
             )
         params["extractor"] = extractor
     elif extractor is not None:
-        raise ValueError(f"the extractor of {path} is {say(theirs or 'the default')!r}: leave extractor out")
+        raise ValueError(f"the extractor of {path} is {one_line(theirs or 'the default')!r}: leave extractor out")
     objective = params.get("objective")
     if isinstance(objective, dict):
         if objective.keys() != {"name", "params"} or not isinstance(objective["params"], dict):
-            raise Refusal(f"its objective is {say(objective)}")
+            raise Refusal(f"its objective is {one_line(objective)}")
         kind = OBJECTIVES.get(objective["name"]) if isinstance(objective["name"], str) else None
         if kind is None:
-            raise Refusal(f"its objective {say(objective['name'])} is none of {', '.join(OBJECTIVES)}")
+            raise Refusal(f"its objective {one_line(objective['name'])} is none of {', '.join(OBJECTIVES)}")
         _check_params(kind, objective["params"])
         params["objective"] = kind(**objective["params"])
     _check_params(cls, params)
@@ -175,16 +179,16 @@ def _check_params(kind: type[Any], params: dict[str, Any]) -> None:
     wanted = set(kind._get_param_names()) - set(_NOT_KEPT)
     if params.keys() != wanted:
         name = min(params.keys() ^ wanted)
-        raise Refusal(f"{kind.__name__} {'has no' if name in params else 'lacks the'} parameter {say(name)}")
+        raise Refusal(f"{kind.__name__} {'has no' if name in params else 'lacks the'} parameter {one_line(name)}")
     for name, constraints in kind._parameter_constraints.items():
         value = params.get(name)
         # To Python a truth value is a number, so that any interval around 0 and 1 has it.
         if isinstance(value, (list, dict)) or (isinstance(value, bool) and "boolean" not in constraints):
-            raise Refusal(f"the parameter {name} of {kind.__name__} is {say(value)}")
+            raise Refusal(f"the parameter {name} of {kind.__name__} is {one_line(value)}")
     try:
         validate_parameter_constraints(kind._parameter_constraints, params, kind.__name__)
     except ValueError as error:
-        raise Refusal(say(error)) from error
+        raise Refusal(one_line(error)) from error
 
 
 def _outline(model: Any, path: Path, file: TensorFile) -> Objective:
@@ -205,8 +209,8 @@ def _outline(model: Any, path: Path, file: TensorFile) -> Objective:
 
 def _refuse_to_fit(path: Path, fault: object, error: Exception | None = None) -> NoReturn:
     raise ValueError(
-        f"{path} does not fit its network: {say(fault)}: give a file as save() wrote it, with an extractor of the same "
-        "shape if that was your own"
+        f"{path} does not fit its network: {one_line(fault)}: give a file as save() wrote it, with an extractor of "
+        "the same shape if that was your own"
     ) from error
 
 
@@ -222,12 +226,12 @@ def _labels(said: dict[str, Any], name: str, file: TensorFile) -> NDArray[Any]:
     """Return labels, each of which must be exactly what the file says it is."""
     kind, values = said.get("dtype"), said.get("values")
     if said.keys() != {"dtype", "values"} or not isinstance(kind, str) or not isinstance(values, list):
-        raise Refusal(f"its {name} are {say(said)}")
+        raise Refusal(f"its {name} are {one_line(said)}")
     if not _LABEL_DTYPE.fullmatch(kind):
-        raise Refusal(f"its {name} are of the unknown type {say(kind)}")
+        raise Refusal(f"its {name} are of the unknown type {one_line(kind)}")
     values, wanted = decode(values), _LABELS[kind[1]]
     if not all(type(each) is wanted for each in values):
-        raise Refusal(f"its {name} {say(values)} are not all of {kind}")
+        raise Refusal(f"its {name} {one_line(values)} are not all of {kind}")
     try:
         dtype = np.dtype(kind)
         if dtype.itemsize * len(values) > file.size + 2**20:  # texts are as long as the longest may be
@@ -235,7 +239,7 @@ def _labels(said: dict[str, Any], name: str, file: TensorFile) -> NDArray[Any]:
         with np.errstate(all="ignore"):
             found = np.array(values, dtype=dtype)
     except (ValueError, TypeError, OverflowError) as error:
-        raise Refusal(f"its {name} {say(values)} are not of {kind}") from error
+        raise Refusal(f"its {name} {one_line(values)} are not of {kind}") from error
     if found.tolist() != values:
-        raise Refusal(f"its {name} {say(values)} are not of {kind}")
+        raise Refusal(f"its {name} {one_line(values)} are not of {kind}")
     return found

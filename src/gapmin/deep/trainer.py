@@ -12,7 +12,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from gapmin._progress import counting
+from gapmin._utils.progress import counting
 from gapmin._version import __version__
 from gapmin.deep._plain import Refusal
 from gapmin.deep._resuming import check_generator, check_state, of_callbacks

@@ -18,8 +18,9 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
+from gapmin._utils.text import one_line
 from gapmin.deep._pickles import HoldsObjectsError, check_pickles
-from gapmin.deep._plain import Refusal, say
+from gapmin.deep._plain import Refusal
 from gapmin.deep._tensorfile import TensorFile, open_regular
 from gapmin.deep.nets import AlexNet, ResNet18
 
@@ -199,7 +200,7 @@ def _content(path: Path) -> bytes:
     except FileNotFoundError:
         raise FileNotFoundError(f"{path} is not there: give a file of weights") from None
     except (OSError, Refusal) as error:
-        raise ValueError(f"{path} cannot be read ({say(error)}): give a file of weights") from error
+        raise ValueError(f"{path} cannot be read ({one_line(error)}): give a file of weights") from error
 
 
 def _check_sha256(path: Path, content: bytes, sha256: str | None) -> None:
@@ -333,5 +334,5 @@ def _check_fit(path: Path, wanted: Mapping[str, Tensor], found: Mapping[str, _En
 
 
 def _listed(names: Iterable[str]) -> str:
-    first, *others = map(say, sorted(names))
+    first, *others = map(one_line, sorted(names))
     return f"{first} and {len(others)} more entries" if others else first

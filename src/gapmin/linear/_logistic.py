@@ -16,7 +16,7 @@ from sklearn.utils._param_validation import Interval
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from gapmin._validation import check_labels, check_sample_weight
+from gapmin.base._validation import check_labels, check_sample_weight
 from gapmin.linear._logistic_objective import LogisticObjective
 from gapmin.linear._matrix import largest, unit
 from gapmin.linear._solver import Array, Metric, Solution, minimise, recall_metric

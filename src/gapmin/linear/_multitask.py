@@ -12,7 +12,7 @@ from sklearn.base import ClassifierMixin
 from sklearn.metrics import accuracy_score, r2_score
 from sklearn.utils.metaestimators import available_if
 
-from gapmin._tasks import check_tasks, known_tasks, plain
+from gapmin.base._tasks import check_tasks, known_tasks, plain
 from gapmin.gap import RiskBound
 from gapmin.linear._losses import Array
 from gapmin.linear._matrix import stack

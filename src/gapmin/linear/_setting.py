@@ -14,7 +14,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from gapmin._validation import check_labels, check_sample_weight
+from gapmin.base._validation import check_labels, check_sample_weight
 from gapmin.gap import PerformanceGap
 from gapmin.linear._bounds import Constants, Given, find_constants
 from gapmin.linear._losses import LOSSES, Array, Loss

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import _num_samples
 
-from gapmin._validation import check_sample_weight
+from gapmin.base._validation import check_sample_weight
 from gapmin.domains import check_domains
 from gapmin.linear._losses import Array
 from gapmin.linear._setting import LinearSetting, TwoClasses, is_logistic

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from gapmin._validation import check_sample_weight
+from gapmin.base._validation import check_sample_weight
 from gapmin.linear._ball import half_space, largest_squared, scale_rows, search_ball
 from gapmin.linear._losses import LOSSES, Array, Loss
 from gapmin.linear._matrix import squared_norms, with_constant

@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import _num_samples
 
-from gapmin._validation import check_sample_weight
+from gapmin.base._validation import check_sample_weight
 from gapmin.linear._bilevel import GapOfWeights, Groups, Inner, Outer, deal_folds, descend, optimism
 from gapmin.linear._exact import LEAST_PENALTY
 from gapmin.linear._losses import Array

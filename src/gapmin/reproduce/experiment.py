@@ -13,7 +13,7 @@ from .cells import Cell, Measured, Value, cell
 from .store import Store
 
 if TYPE_CHECKING:
-    from gapmin.report.html import Section
+    from gapmin.reporting.html import Section
 
 
 @dataclass(frozen=True)
@@ -185,7 +185,7 @@ class Experiment:
 
     def section(self, store: Store, plan: Plan) -> Section:
         """Show what a plan found."""
-        from gapmin.report.html import Section
+        from gapmin.reporting.html import Section
 
         found = Found(store, plan)
         lost = found.lost(self.grid(plan))

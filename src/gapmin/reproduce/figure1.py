@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from gapmin.report.curve_displays import ErrorCurveDisplay
-from gapmin.report.html import Figure, Section
-from gapmin.report.table import Entry, RowGroup, Table
+from gapmin.plotting import Figure
+from gapmin.plotting.curve_displays import ErrorCurveDisplay
+from gapmin.reporting.html import Section
+from gapmin.reporting.table import Entry, RowGroup, Table
 
 from .cells import Cell
 from .experiment import Experiment, Found, Plan, Series, average

@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from gapmin.report.curve_displays import SensitivityDisplay
-from gapmin.report.html import Figure, Section
+from gapmin.plotting import Figure
+from gapmin.plotting.curve_displays import SensitivityDisplay
+from gapmin.reporting.html import Section
 
 from .cells import Cell
 from .experiment import Experiment, Found, Plan, average

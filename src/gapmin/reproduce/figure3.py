@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from gapmin.report.heat_maps import SurfaceDisplay
-from gapmin.report.html import Figure, Section
+from gapmin.plotting import Figure
+from gapmin.plotting.heat_maps import SurfaceDisplay
+from gapmin.reporting.html import Section
 
 from .cells import Cell
 from .experiment import Experiment, Found, Plan

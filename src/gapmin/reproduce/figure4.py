@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from gapmin.report.heat_maps import RelationDisplay
-from gapmin.report.html import Figure, Section
+from gapmin.plotting import Figure
+from gapmin.plotting.heat_maps import RelationDisplay
+from gapmin.reporting.html import Section
 
 from . import multitask
 from .cells import Cell

@@ -5,9 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from gapmin.datasets.catalogue import missing_files
-from gapmin.report.bar_displays import BarsDisplay
-from gapmin.report.html import Figure, Section
-from gapmin.report.table import Entry, Table
+from gapmin.plotting import Figure
+from gapmin.plotting.bar_displays import BarsDisplay
+from gapmin.reporting.html import Section
+from gapmin.reporting.table import Entry, Table
 
 from . import table4, table5, table6, table7
 from .cells import Cell

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from gapmin.report.html import Section
+from gapmin.reporting.html import Section
 
 from .cells import Cell
 from .experiment import Experiment, Found, Plan

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, fields
 from pathlib import Path
 
-from gapmin.report.html import write_atomically
+from gapmin._utils.io import write_atomically
 
 from . import NAMES
 from .experiment import Plan

@@ -8,8 +8,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from gapmin.datasets.catalogue import fetch
-from gapmin.report.files import write_section
-from gapmin.report.html import Report, Section, write_html
+from gapmin.reporting.files import write_section
+from gapmin.reporting.html import Report, Section, write_html
 
 from . import NAMES, get_experiment
 from .cells import OF_NETWORKS, Cell, Outcome

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cache, partial
 from importlib.metadata import version
 
-from gapmin._parallel import one_thread, run_parallel
+from gapmin._utils.parallel import one_thread, run_parallel
 from gapmin._version import __version__
 
 from .cells import OF_NETWORKS, Cell, Measured, Outcome

@@ -9,6 +9,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any, Self
 
+from gapmin._utils.io import atomic_path
+
 from .cells import Cell, Outcome
 
 JOURNAL, TABLE, LOCK = "results.jsonl", "results.parquet", ".results.lock"
@@ -88,9 +90,8 @@ class Store:
         if self.outcomes:
             in_order = sorted(self.outcomes)  # so that the file does not tell who finished first
             table = pa.Table.from_pylist([self.outcomes[key].to_record() for key in in_order], schema=_schema())
-            draft = self.folder / f".{TABLE}.part"
-            pq.write_table(table, draft)
-            os.replace(draft, self.folder / TABLE)
+            with atomic_path(self.folder / TABLE) as draft:
+                pq.write_table(table, draft)
         # What the journal holds is in the table by now; killed here, it is read twice, which changes nothing.
         (self.folder / JOURNAL).unlink(missing_ok=True)
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from gapmin.report.html import Section
-from gapmin.report.table import Entry, Table
+from gapmin.reporting.html import Section
+from gapmin.reporting.table import Entry, Table
 
 from .cells import Cell
 from .experiment import Experiment, Found, Plan

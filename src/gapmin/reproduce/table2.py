@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from gapmin.report.html import Section
-from gapmin.report.table import shown_name
+from gapmin.reporting.html import Section
+from gapmin.reporting.table import shown_name
 
 from .cells import Cell, Value
 from .experiment import Experiment, Found, Plan

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gapmin.report.html import Section
+from gapmin.reporting.html import Section
 
 from .cells import Cell
 from .experiment import Experiment, Found, Plan

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from gapmin.datasets.catalogue import missing_files
-from gapmin.report.html import Section
+from gapmin.reporting.html import Section
 
 from . import multitask
 from .cells import Cell

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from gapmin.datasets.catalogue import missing_files
-from gapmin.report.html import Section
-from gapmin.report.table import Entry, Table
+from gapmin.reporting.html import Section
+from gapmin.reporting.table import Entry, Table
 
 from . import table5, table6
 from .cells import Cell, Value

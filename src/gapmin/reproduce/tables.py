@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from gapmin._statistics import TTest, corrected_t_test, holm
-from gapmin.report.table import Entry, RowGroup, Table, shown_name
+from gapmin._utils.statistics import TTest, corrected_t_test, holm
+from gapmin.reporting.table import Entry, RowGroup, Table, shown_name
 
 from .experiment import Series, average
 from .printed import Printed, printed

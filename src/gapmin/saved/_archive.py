@@ -12,9 +12,11 @@ import zipfile
 import zlib
 from collections import Counter
 from collections.abc import Mapping
-from contextlib import suppress
 from pathlib import Path
 from typing import Any
+
+from gapmin._utils.io import write_atomically
+from gapmin._utils.text import one_line
 
 FACTS, SCHEMA = "gapmin.json", "schema.json"
 ARRAY_NAME = re.compile(r"[0-9]{1,20}\.npy")
@@ -75,7 +77,7 @@ class Archive:
             self._zip = zipfile.ZipFile(io.BytesIO(content))
             self._check_members()
         except _BROKEN as error:
-            raise Refusal(f"its archive is broken ({say(error)})") from error
+            raise Refusal(f"its archive is broken ({one_line(error)})") from error
 
     def _check_members(self) -> None:
         entries = self._zip.infolist()
@@ -85,7 +87,7 @@ class Archive:
         for entry in entries:
             name = entry.filename
             if name not in (FACTS, SCHEMA) and not ARRAY_NAME.fullmatch(name):
-                raise Refusal(f"it has a member {say(name)!r} that no model has")
+                raise Refusal(f"it has a member {one_line(name)!r} that no model has")
             deflated = entry.compress_type == zipfile.ZIP_DEFLATED and name in (FACTS, SCHEMA)
             if entry.file_size > entry.compress_size * (MOST_INFLATION if deflated else 1) + 64:
                 raise Refusal(f"its member {name!r} inflates from {entry.compress_size} to {entry.file_size} bytes")
@@ -102,11 +104,11 @@ class Archive:
     def read(self, name: str) -> bytes:
         """Return a member."""
         if name not in self.names:
-            raise Refusal(f"it has no member {say(name)!r}, which its schema asks for")
+            raise Refusal(f"it has no member {one_line(name)!r}, which its schema asks for")
         try:
             return self._zip.read(name)
         except _BROKEN as error:
-            raise Refusal(f"its member {name!r} is broken ({say(error)})") from error
+            raise Refusal(f"its member {name!r} is broken ({one_line(error)})") from error
 
 
 _BROKEN = (
@@ -126,13 +128,6 @@ def checksum(content: bytes) -> str:
     return hashlib.sha256(content).hexdigest()
 
 
-def say(thing: object) -> str:
-    """Return a word from a file, or an error about it, as one short printable line."""
-    line = " ".join(str(thing).split())
-    line = "".join(each if each.isprintable() else "?" for each in line)
-    return line if len(line) <= 120 else line[:117] + "..."
-
-
 def parse(content: bytes | str, where: str) -> Any:
     """Read JSON strictly: no key twice, no NaN."""
 
@@ -141,7 +136,7 @@ def parse(content: bytes | str, where: str) -> Any:
         if len(found) != len(pairs):
             counts = Counter(key for key, _ in pairs)
             twice = counts.most_common(1)[0][0]
-            raise Refusal(f"{where} has the key {say(twice)!r} twice in one dictionary", "give every key once")
+            raise Refusal(f"{where} has the key {one_line(twice)!r} twice in one dictionary", "give every key once")
         return found
 
     def no_constant(name: str) -> Any:
@@ -150,7 +145,7 @@ def parse(content: bytes | str, where: str) -> Any:
     try:
         return json.loads(content, object_pairs_hook=once, parse_constant=no_constant)
     except (ValueError, RecursionError) as error:
-        raise Refusal(f"{where} is not JSON ({say(error)})") from error
+        raise Refusal(f"{where} is not JSON ({one_line(error)})") from error
 
 
 def read_file(path: Path, kind: str = "model file") -> bytes:
@@ -182,19 +177,10 @@ def check_place(path: Path) -> None:
 
 
 def write_file(content: bytes, path: Path) -> None:
-    """Write beside the place, make sure that it is on the disk, and move it there; leave nothing where that fails."""
-    place = Path(os.path.realpath(path))
-    draft = place.with_name(f".{place.name}.{os.getpid()}.part")
+    """Write a file whole or not at all, and make sure that it is on the disk."""
     try:
-        with open(draft, "wb") as file:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(draft, place)
+        write_atomically(content, path, sync=True)
     except OSError as error:
         raise ModelFileError(
             f"{path} cannot be written ({error.strerror}): check the folder's permissions and the space on the disk"
         ) from error
-    finally:
-        with suppress(OSError):
-            draft.unlink(missing_ok=True)

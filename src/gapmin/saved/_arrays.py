@@ -9,7 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from gapmin.saved._archive import Refusal, say
+from gapmin._utils.text import one_line
+from gapmin.saved._archive import Refusal
 
 _UNREADABLE = (ValueError, KeyError, TypeError, SyntaxError, EOFError, RecursionError, MemoryError, OverflowError)
 
@@ -20,7 +21,7 @@ def check_array(content: bytes, name: str, *, records: bool = False) -> tuple[np
     plain = dtype.kind in "biufUS" or (records and dtype.names is not None and not dtype.hasobject)
     if not plain or min(shape, default=0) < 0 or prod(shape) * dtype.itemsize != len(content) - start:
         raise Refusal(
-            f"its array {name} of {say(dtype)} in {len(content)} bytes is none that gapmin restores",
+            f"its array {name} of {one_line(dtype)} in {len(content)} bytes is none that gapmin restores",
             "use arrays of numbers, truth values or text",
         )
     values = np.frombuffer(content, np.uint8, offset=start)
@@ -39,5 +40,5 @@ def _read_header(content: bytes) -> tuple[tuple[int, ...], np.dtype[Any], int]:
         read = {(1, 0): np.lib.format.read_array_header_1_0, (2, 0): np.lib.format.read_array_header_2_0}[version]
         shape, _, dtype = read(file)
     except (*_UNREADABLE, tokenize.TokenError) as error:
-        raise Refusal(f"it has an array that NumPy cannot read ({say(error)})") from error
+        raise Refusal(f"it has an array that NumPy cannot read ({one_line(error)})") from error
     return shape, dtype, file.tell()

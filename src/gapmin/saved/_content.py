@@ -9,7 +9,8 @@ import zipfile
 from collections.abc import Mapping
 from typing import Any
 
-from gapmin.saved._archive import FACTS, SCHEMA, Archive, Refusal, checksum, pack, parse, say
+from gapmin._utils.text import one_line
+from gapmin.saved._archive import FACTS, SCHEMA, Archive, Refusal, checksum, pack, parse
 from gapmin.saved._facts import check_protocol, import_skops, read_facts, versions_here
 from gapmin.saved._nodes import Schema, Settings
 from gapmin.saved._types import TRUSTED
@@ -20,7 +21,7 @@ def take_apart(value: Any) -> tuple[Any, dict[str, bytes]]:
     try:
         dumped = import_skops().io.dumps(value)
     except Exception as error:  # whatever the object's own code raises
-        raise Refusal(f"it cannot be taken apart ({say(error)})") from error
+        raise Refusal(f"it cannot be taken apart ({one_line(error)})") from error
     with zipfile.ZipFile(io.BytesIO(dumped)) as archive:
         root, names = _number(parse(archive.read(SCHEMA), "the object"))
         return root, {new: archive.read(old) for old, new in names.items()}
@@ -64,7 +65,7 @@ def build_object(
             warnings.simplefilter("ignore")
             return import_skops().io.loads(archive.content, trusted=[*TRUSTED, *(learner or ())])
     except Exception as error:  # a file that was made up can fail in any way: it must fail as one
-        raise Refusal(f"it cannot be put together ({say(error)})") from error
+        raise Refusal(f"it cannot be put together ({one_line(error)})") from error
 
 
 def _number(root: Any) -> tuple[Any, dict[str, str]]:

@@ -14,8 +14,9 @@ import numpy as np
 import scipy
 import sklearn
 
+from gapmin._utils.text import one_line
 from gapmin._version import __version__
-from gapmin.saved._archive import COPY_AGAIN, FACTS, SCHEMA, Archive, Refusal, checksum, parse, say
+from gapmin.saved._archive import COPY_AGAIN, FACTS, SCHEMA, Archive, Refusal, checksum, parse
 
 FORMAT = 1
 """The number of the format; a file with a higher one is from a later gapmin."""
@@ -86,7 +87,7 @@ def _check_versions(versions: dict[str, Any]) -> None:
         if _series(versions[name]) != _series(here[name]):
             series = ".".join(_series(versions[name])) or "x"
             raise Refusal(
-                f"it was made with {name} {say(versions[name])} and this is {here[name]}",
+                f"it was made with {name} {one_line(versions[name])} and this is {here[name]}",
                 f'pip install "{name}=={series}.*", or fit the model again',
             )
 
@@ -105,6 +106,6 @@ def check_protocol(root: Any, version: str) -> None:
     found = root.get("protocol") if isinstance(root, dict) else None
     if type(found) is not int or found != ours:
         raise Refusal(
-            f"it has protocol {say(found)} of skops {say(version)}, and skops {skops.__version__} has {ours}",
-            f"pip install skops=={say(version)}, or fit the model again",
+            f"it has protocol {one_line(found)} of skops {one_line(version)}, and skops {skops.__version__} has {ours}",
+            f"pip install skops=={one_line(version)}, or fit the model again",
         )

@@ -11,7 +11,8 @@ from typing import Any
 from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_is_fitted
 
-from gapmin.saved._archive import ModelFileError, Refusal, check_place, read_file, say, write_file
+from gapmin._utils.text import one_line
+from gapmin.saved._archive import ModelFileError, Refusal, check_place, read_file, write_file
 from gapmin.saved._content import build_object, open_archive, pack_object
 from gapmin.saved._facts import FORMAT, import_skops
 
@@ -137,7 +138,7 @@ def _check_model(model: Any) -> None:
     except NotFittedError:
         raise Refusal(f"{type(model).__name__} is not fitted", "fit it first") from None
     except TypeError:
-        raise Refusal(f"{say(type(model).__name__)} is no estimator", "give a fitted estimator") from None
+        raise Refusal(f"{one_line(type(model).__name__)} is no estimator", "give a fitted estimator") from None
 
 
 def _plain(value: Any, name: str) -> Any:

@@ -11,8 +11,9 @@ from typing import Any
 
 import numpy as np
 
+from gapmin._utils.text import one_line
 from gapmin.saved import _compiled
-from gapmin.saved._archive import Refusal, say
+from gapmin.saved._archive import Refusal
 from gapmin.saved._arrays import check_array
 from gapmin.saved._types import (
     ALLOWED,
@@ -97,7 +98,7 @@ class Schema:
                 self._expect(node, "DictNode", "builtins.dict")
             elif self._name(node) not in ESTIMATORS:
                 self._check_type(node)
-                raise Refusal(f"it holds {say(self._name(node))}, which is no estimator")
+                raise Refusal(f"it holds {one_line(self._name(node))}, which is no estimator")
             self.check(node)
         except RecursionError as error:
             raise Refusal("its parts are nested too deep") from error
@@ -158,7 +159,9 @@ class Schema:
         loader = node["__loader__"]
         known = name in ALLOWED.get(loader, ()) or (also or {}).get(loader) == name
         if not known and not (loader == "ObjectNode" and name in self._learner):
-            raise Refusal(f"it holds the type {say(name)} (as {say(loader)}), which is not among those gapmin restores")
+            raise Refusal(
+                f"it holds the type {one_line(name)} (as {one_line(loader)}), which is not among those gapmin restores"
+            )
         fields = set(node) - {"__class__", "__module__", "__loader__", "__id__"}
         if loader == "NdArrayNode":
             _need(fields == ({"type", "file"} if node.get("type") == "numpy" else {"type", "content", "shape"}))
@@ -207,7 +210,8 @@ class Schema:
         for kind in kinds["content"]:
             if kind["__loader__"] != "TypeNode" or self._name(kind) not in allowed:
                 raise Refusal(
-                    f"a dictionary has a key of the type {say(self._name(kind))}, which would not come back as it was",
+                    f"a dictionary has a key of the type {one_line(self._name(kind))}, which would not come back "
+                    "as it was",
                     "use keys that are text or numbers",
                 )
 
@@ -235,7 +239,7 @@ class Schema:
         for key, remedy in _MUST_BE_NONE.get(name, {}).items():
             there = attributes.get(key, {"content": "null"})
             if not isinstance(there, dict) or there.get("content") != "null":
-                kind = say(self._name(there))
+                kind = one_line(self._name(there))
                 raise Refusal(f"{node['__class__']} has {key} set ({kind}), which gapmin does not restore", remedy)
         cls = getattr(importlib.import_module(node["__module__"]), node["__class__"])
         for key, value in attributes.items():
@@ -267,7 +271,9 @@ class Schema:
                 seed = self.decode(node)
                 _need(seed is None or type(seed) is int)
             elif node["content"] not in values:
-                raise Refusal(f"{say(name)} has {parameter}={say(node['content'])}, which the learner here has not")
+                raise Refusal(
+                    f"{one_line(name)} has {parameter}={one_line(node['content'])}, which the learner here has not"
+                )
 
     def _check_tree(self, node: Any, owner: Node) -> None:
         self._check_type(node, also={"TreeNode": TREE})
@@ -400,4 +406,4 @@ def _check_hides_nothing(cls: type, key: str) -> None:
     """An attribute that hides a method would take its checks away."""
     there = inspect.getattr_static(cls, key, None)
     if key.startswith("__") or callable(there) or hasattr(type(there), "__get__"):
-        raise Refusal(f"{cls.__name__} has an attribute {say(key)!r} that is not data")
+        raise Refusal(f"{cls.__name__} has an attribute {one_line(key)!r} that is not data")

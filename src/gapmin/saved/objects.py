@@ -1,6 +1,6 @@
 """What other files of gapmin are made with: any object, under the rules of model files, beside facts of one's own."""
 
-from gapmin.saved._archive import ModelFileError, Refusal, read_file, say, write_file
+from gapmin.saved._archive import ModelFileError, Refusal, read_file, write_file
 from gapmin.saved._content import build_object, check_object, open_archive, pack_object
 from gapmin.saved._facts import import_skops
 from gapmin.saved._learner import learner_types
@@ -15,6 +15,5 @@ __all__ = [
     "open_archive",
     "pack_object",
     "read_file",
-    "say",
     "write_file",
 ]

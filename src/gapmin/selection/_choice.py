@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from gapmin._statistics import TTest, corrected_t_test
+from gapmin._utils.statistics import TTest, corrected_t_test
 from gapmin.selection._blend import Blend
 from gapmin.selection._candidates import METHODS, TARGET_ONLY, Candidate
 from gapmin.selection._columns import is_match

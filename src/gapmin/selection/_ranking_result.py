@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from gapmin._statistics import TTest
+from gapmin._utils.statistics import TTest
 from gapmin.selection._trials import SubsetStep
 
 HELPS, NEUTRAL, HURTS = "helps", "neutral", "hurts"
@@ -132,7 +132,7 @@ class SourceRanking:
 
     def plot(self, ax: Any = None) -> Any:
         """Draw the change of the loss with its interval for each source, and return the `RankingDisplay`."""
-        from gapmin.report.ranking_displays import RankingDisplay
+        from gapmin.plotting.ranking_displays import RankingDisplay
 
         return RankingDisplay.from_ranking(self, ax=ax)
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from gapmin._parallel import run_parallel
+from gapmin._utils.parallel import run_parallel
 from gapmin.boosting._rows import Array
 from gapmin.domains import TargetKFold
 from gapmin.selection._blend import Blend, greedy_weights

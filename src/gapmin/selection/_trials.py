@@ -15,9 +15,9 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils import _safe_indexing
 
-from gapmin._parallel import one_thread, run_parallel
-from gapmin._progress import counting
-from gapmin._statistics import TTest, corrected_t_test
+from gapmin._utils.parallel import one_thread, run_parallel
+from gapmin._utils.progress import counting
+from gapmin._utils.statistics import TTest, corrected_t_test
 from gapmin.domains import TargetKFold
 from gapmin.linear import WeightedLogisticRegression
 from gapmin.selection._ranking_inputs import RankingData

@@ -13,8 +13,8 @@ from sklearn.linear_model import Ridge
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 
+from gapmin.base._transfer import TrainsOnRows
 from gapmin.boosting._learners import Learners
-from gapmin.boosting._meta import TrainsOnRows
 from gapmin.boosting._rows import Array, Rows
 from gapmin.boosting._vote import class_shares
 from gapmin.linear import WeightedLogisticRegression

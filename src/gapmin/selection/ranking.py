@@ -12,7 +12,7 @@ import scipy.sparse as sp
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils import check_random_state
 
-from gapmin._parallel import one_thread
+from gapmin._utils.parallel import one_thread
 from gapmin.boosting import GapBoostClassifier, GapBoostRegressor
 from gapmin.selection._gaps import measure_gap
 from gapmin.selection._ranking_inputs import RankingData, check_inputs

@@ -16,7 +16,7 @@ from sklearn.utils._param_validation import Interval
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import validate_data
 
-from gapmin.boosting._meta import TransferMetaEstimator
+from gapmin.base._transfer import TransferMetaEstimator
 from gapmin.boosting._rows import Array, Rows
 from gapmin.linear import WeightedLogisticRegression
 from gapmin.selection._blend import Blend
@@ -189,7 +189,7 @@ class _TransferCV(TransferMetaEstimator):
 
     def _say(self, doing: str) -> None:
         if self.verbose:
-            from gapmin._progress import say
+            from gapmin._utils.progress import say
 
             say(f"{type(self).__name__}: {doing}")
 

@@ -1,0 +1,1 @@
+"""What every part may use: files, text, parallel work, progress, statistics. Imports nothing of gapmin."""

@@ -1,0 +1,16 @@
+"""What every estimator shares: checks of rows, labels, weights and tasks, and the base of the transfer estimators."""
+
+from ._tasks import check_tasks, known_tasks, plain, refuse_unnamed
+from ._transfer import TrainsOnRows, TransferMetaEstimator
+from ._validation import check_labels, check_sample_weight
+
+__all__ = [
+    "TrainsOnRows",
+    "TransferMetaEstimator",
+    "check_labels",
+    "check_sample_weight",
+    "check_tasks",
+    "known_tasks",
+    "plain",
+    "refuse_unnamed",
+]

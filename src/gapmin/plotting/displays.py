@@ -1,0 +1,254 @@
+"""Displays in scikit-learn's style: ``from_estimator`` computes and draws, ``plot`` draws again elsewhere."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.utils.validation import check_is_fitted
+
+# Okabe & Ito (2008): told apart by readers of every colour vision. Its yellow is too pale for a line on white.
+TARGET, SOURCE = "#0072B2", "#D55E00"
+PALETTE = ("#595959", "#0072B2", "#E69F00", "#009E73", "#D55E00", "#CC79A7", "#56B4E9", "#000000")
+MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
+INK, PALE = "#1d2126", "#ffffff"
+_LINE_HEIGHT = 11.5
+"""Points between the labels at the ends of lines."""
+
+
+class _Display:
+    """Axes to draw on, and what they all look like."""
+
+    ax_: Any
+    figure_: Any
+
+    def _axes(self, ax: Any, size: tuple[float, float] = (5.2, 3.4), grid: str = "y") -> Any:
+        """Return `ax`, or that of a new figure of this size in inches, with the grid lines of one axis."""
+        if ax is None:
+            try:
+                import matplotlib.pyplot as plt
+            except ImportError as error:
+                raise ImportError('displays are drawn with matplotlib: pip install "gapmin[report]"') from error
+            _, ax = plt.subplots(figsize=size, layout="constrained")
+        self.ax_, self.figure_ = ax, ax.figure
+        ax.spines[["top", "right"]].set_visible(False)
+        ax.grid(axis=grid, color="#e4e4e4", linewidth=0.8)
+        ax.set_axisbelow(True)
+        return ax
+
+
+class WeightMassDisplay(_Display):
+    """The share of the weight that target and sources hold, round by round.
+
+    Parameters
+    ----------
+    mass : array-like of shape (n_rounds + 1, n_domains)
+        Before each round and at the end: `mass_history_` of a booster.
+    domains : array-like of int of shape (n_domains,)
+        Negative for the target, positive for a source: `domains_`.
+
+    Attributes
+    ----------
+    ax_, figure_ : matplotlib's Axes and Figure
+    lines_ : list of matplotlib's Line2D
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from gapmin import GapBoostClassifier
+    >>> from gapmin.plotting import WeightMassDisplay
+    >>> X = np.arange(40.0).reshape(-1, 1)
+    >>> y, sample_domain = (X[:, 0] % 10 > 4).astype(int), np.repeat([-1, 1], [10, 30])
+    >>> display = WeightMassDisplay.from_estimator(GapBoostClassifier().fit(X, y, sample_domain=sample_domain))
+    >>> display.ax_.get_xlabel()
+    'round'
+    """
+
+    def __init__(self, *, mass: ArrayLike, domains: ArrayLike) -> None:
+        self.mass = np.asarray(mass, dtype=float)
+        self.domains = np.asarray(domains)
+
+    @classmethod
+    def from_estimator(cls, estimator: Any, *, ax: Any = None) -> Self:
+        """Draw the weights of a fitted booster.
+
+        Parameters
+        ----------
+        estimator : a fitted booster of `gapmin.boosting`
+        ax : matplotlib's Axes, optional
+        """
+        check_is_fitted(estimator, "mass_history_")
+        return cls(mass=estimator.mass_history_, domains=estimator.domains_).plot(ax)
+
+    def plot(self, ax: Any = None) -> Self:
+        """Draw on `ax`, or on a new figure."""
+        ax = self._axes(ax)
+        several = (self.domains > 0).sum() > 1
+        self.lines_ = []
+        names, colors = [], []
+        for domain, share in zip(self.domains, self.mass.T, strict=True):
+            colors.append(TARGET if domain < 0 else SOURCE)
+            names.append("target" if domain < 0 else f"source {domain}" if several else "source")
+            self.lines_ += ax.plot(100 * share, color=colors[-1], linewidth=2, marker=".", markersize=5)
+        ax.set(xlabel="round", ylabel="share of the weight (%)", ylim=(0, 100))
+        _whole_numbers(ax)
+        label_ends(ax, names, colors, [(len(self.mass) - 1, y) for y in 100 * self.mass[-1]])
+        return self
+
+
+class DisagreementDisplay(_Display):
+    """The weight of the rows on which the learners of source and target disagree, round by round.
+
+    Parameters
+    ----------
+    disagreement : array-like of shape (n_rounds, 2)
+        On source and on target rows: `gap_history_` of gapBoost.
+
+    Attributes
+    ----------
+    ax_, figure_ : matplotlib's Axes and Figure
+    lines_ : list of matplotlib's Line2D
+    """
+
+    def __init__(self, *, disagreement: ArrayLike) -> None:
+        self.disagreement = np.asarray(disagreement, dtype=float)
+
+    @classmethod
+    def from_estimator(cls, estimator: Any, *, ax: Any = None) -> Self:
+        """Draw the disagreement that a fitted `GapBoostClassifier` or `GapBoostRegressor` met.
+
+        Parameters
+        ----------
+        estimator : a fitted gapBoost
+        ax : matplotlib's Axes, optional
+        """
+        check_is_fitted(estimator)
+        if not hasattr(estimator, "gap_history_"):
+            raise ValueError(
+                f"{type(estimator).__name__} has no gap_history_: disagreement is what gapBoost measures, "
+                "so give a GapBoostClassifier or a GapBoostRegressor"
+            )
+        return cls(disagreement=estimator.gap_history_).plot(ax)
+
+    def plot(self, ax: Any = None) -> Self:
+        """Draw on `ax`, or on a new figure."""
+        ax = self._axes(ax)
+        rounds = np.arange(1, len(self.disagreement) + 1)
+        names, colors = ["source", "target"], [SOURCE, TARGET]
+        self.lines_ = [
+            ax.plot(rounds, 100 * column, color=color, linewidth=2, marker=".", markersize=5)[0]
+            for column, color in zip(self.disagreement.T, colors, strict=True)
+        ]
+        ax.set(xlabel="round", ylabel="weight in disagreement (%)")
+        ax.set_ylim(bottom=0)
+        _whole_numbers(ax)
+        label_ends(ax, names, colors, [(rounds[-1], y) for y in 100 * self.disagreement[-1]])
+        return self
+
+
+class EpochDisplay(_Display):
+    """Numbers by epoch of training, one line each.
+
+    Parameters
+    ----------
+    curves : mapping of name to array of shape (n_epochs,)
+    unit : str
+        The label of the axis: what the numbers are.
+
+    Attributes
+    ----------
+    ax_, figure_ : matplotlib's Axes and Figure
+    lines_ : list of matplotlib's Line2D
+    """
+
+    def __init__(self, *, curves: Mapping[str, ArrayLike], unit: str) -> None:
+        self.curves: dict[str, NDArray[np.float64]] = {name: np.asarray(each, float) for name, each in curves.items()}
+        self.unit = unit
+
+    def plot(self, ax: Any = None) -> Self:
+        """Draw on `ax`, or on a new figure."""
+        ax = self._axes(ax)
+        self.lines_ = []
+        colors = [PALETTE[k % len(PALETTE)] for k in range(len(self.curves))]
+        for k, (curve, color) in enumerate(zip(self.curves.values(), colors, strict=True)):
+            epochs, marker = np.arange(1, len(curve) + 1), MARKERS[k % len(MARKERS)]
+            self.lines_ += ax.plot(epochs, curve, color=color, linewidth=1.6, marker=marker, markersize=4.5)
+        ax.set(xlabel="epoch", ylabel=self.unit)
+        ax.set_ylim(bottom=0)
+        _whole_numbers(ax)
+        label_ends(ax, list(self.curves), colors, [(len(curve), curve[-1]) for curve in self.curves.values()])
+        return self
+
+
+def _whole_numbers(ax: Any) -> None:
+    from matplotlib.ticker import MaxNLocator
+
+    ax.xaxis.set_major_locator(MaxNLocator(nbins=6, steps=[1, 2, 5, 10], integer=True))
+
+
+def label_ends(ax: Any, names: Sequence[str], colors: Sequence[str], ends: Sequence[tuple[float, float]]) -> None:
+    """Write each line's name to the right of its end, apart from the others."""
+    ax.autoscale_view()
+    height = ax.get_position().height * ax.figure.get_figheight() * 72
+    low, high = ax.get_ylim()
+    wanted = [(y - low) / (high - low) for _, y in ends]
+    places = _spread(wanted, _LINE_HEIGHT / height, within=(0, 1))
+    for name, color, end, y in zip(names, colors, ends, places, strict=True):
+        ax.annotate(
+            name,
+            xy=end,
+            xytext=(1.04, y),
+            textcoords="axes fraction",
+            color=color,
+            va="center",
+            annotation_clip=False,
+            # From the middle of the name's left edge: other ways lead through other names.
+            arrowprops={
+                "arrowstyle": "-",
+                "color": color,
+                "linewidth": 0.6,
+                "shrinkA": 1,
+                "shrinkB": 4,
+                "relpos": (0, 0.5),
+            },
+        )
+
+
+def _spread(
+    wanted: Sequence[float], gap: float, within: tuple[float, float] = (-np.inf, np.inf)
+) -> NDArray[np.float64]:
+    """Move places apart until they are `gap` from each other, each as little as may be, and inside if there is room.
+
+    Least squares under an order: the means of runs that overlap, as in isotonic regression, clipped to the bounds.
+
+    Examples
+    --------
+    >>> _spread([0.5, 0.5, 0.0], 0.2).round(2).tolist()
+    [0.4, 0.6, 0.0]
+    >>> _spread([0.9, 0.9], 0.4, within=(0, 1)).round(2).tolist()
+    [0.6, 1.0]
+    """
+    order = np.argsort(wanted, kind="stable")
+    steps = gap * np.arange(len(wanted))
+    runs: list[tuple[float, int]] = []
+    for place in np.asarray(wanted)[order] - steps:
+        mean, count = float(place), 1
+        while runs and runs[-1][0] > mean:
+            before, n_before = runs.pop()
+            mean, count = (before * n_before + mean * count) / (n_before + count), n_before + count
+        runs.append((mean, count))
+    places = np.empty(len(wanted))
+    low, high = within
+    means = np.clip([mean for mean, _ in runs], low, max(low, high - gap * (len(wanted) - 1)))
+    places[order] = np.repeat(means, [count for _, count in runs]) + steps
+    return places
+
+
+def fitted_attribute(estimator: Any, name: str, remedy: str) -> Any:
+    """Return what a fitted estimator found, or say that it has no such thing."""
+    check_is_fitted(estimator)
+    if not hasattr(estimator, name):
+        raise ValueError(f"{type(estimator).__name__} has no {name}: {remedy}")
+    return getattr(estimator, name)

@@ -1,0 +1,35 @@
+"""People's own tables: read them, align their columns, and find out whether the other files help.
+
+`read_study` takes the path of a target and those of its sources, `compare_study` says which sources help,
+`preprocessor` makes the first step of a pipeline, and `Schema.conform` checks the rows of a new file. Needs pandas,
+which the extra ``cli`` brings.
+"""
+
+from ._messages import TableError
+from .compare import compare_study
+from .methods import OURS, POOLED, TARGET_ONLY
+from .preprocessing import preprocessor
+from .reading import TableFile, read_table, read_tables
+from .result import LabelSaving, LearningCurve, MethodError, StudyComparison
+from .schema import Column, Schema
+from .study import Study, read_study
+
+__all__ = [
+    "OURS",
+    "POOLED",
+    "TARGET_ONLY",
+    "Column",
+    "LabelSaving",
+    "LearningCurve",
+    "MethodError",
+    "Schema",
+    "Study",
+    "StudyComparison",
+    "TableError",
+    "TableFile",
+    "compare_study",
+    "preprocessor",
+    "read_study",
+    "read_table",
+    "read_tables",
+]

@@ -1,0 +1,74 @@
+"""How errors and notes about people's files are worded."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Collection, Iterable, Sequence
+from itertools import chain, count
+from typing import Any
+
+from gapmin._utils.text import listed, quoted
+
+
+class TableError(ValueError):
+    """A file cannot be used as it is; the message says which, why, and what to do."""
+
+
+def free_name(wanted: str, taken: Collection[str], numbered: str = "{} ({})") -> str:
+    """Return a name that nothing else has: with a number where it is taken.
+
+    Examples
+    --------
+    >>> free_name("cars", ["cars", "cars (2)"]), free_name("price", ["price"], "{}_{}"), free_name("a", [])
+    ('cars (3)', 'price_2', 'a')
+    """
+    names = chain([wanted], (numbered.format(wanted, number) for number in count(2)))
+    return next(name for name in names if name not in taken)
+
+
+def one_of(values: Sequence[object]) -> str:
+    """Return "column 'a'" or "columns 'a', 'b'".
+
+    Examples
+    --------
+    >>> one_of(["a"]), one_of(["a", "b"])
+    ("column 'a'", "columns 'a', 'b'")
+    """
+    return f"{'column' if len(values) == 1 else 'columns'} {listed(values)}"
+
+
+def did_you_mean(name: str, names: Iterable[str]) -> str:
+    """Return a question after the names that are like this one, or nothing.
+
+    Examples
+    --------
+    >>> did_you_mean("Prize", ["price", "rooms"])
+    "; did you mean 'price'?"
+    >>> did_you_mean("height", ["price", "rooms"])
+    ''
+    """
+    by_lower: dict[str, str] = {}
+    for each in names:
+        by_lower.setdefault(each.lower().strip(), each)
+    alike = difflib.get_close_matches(name.lower().strip(), by_lower, n=3)
+    return f"; did you mean {' or '.join(quoted(by_lower[each]) for each in alike)}?" if alike else ""
+
+
+def at_row(row: Any) -> str:
+    """Return where a row is, counted from 1 as a reader of the file counts.
+
+    Examples
+    --------
+    >>> at_row(0)
+    'row 1 below the header'
+    """
+    return f"row {int(row) + 1:,} below the header"
+
+
+def need_pandas() -> Any:
+    """Return pandas, or say what to install."""
+    try:
+        import pandas
+    except ImportError as error:
+        raise ImportError('files are read with pandas, which is not installed: pip install "gapmin[cli]"') from error
+    return pandas

@@ -1,0 +1,304 @@
+"""The model of a study: preparation and `Transfer*CV` in one pipeline, and what is remembered beside it in its file."""
+
+from __future__ import annotations
+
+import ctypes
+import hashlib
+import os
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.compose import ColumnTransformer
+from sklearn.pipeline import Pipeline
+
+from gapmin._utils.text import listed
+from gapmin.saved import ModelFileError, load_model, save_model
+from gapmin.selection import Explanation, TransferClassifierCV, TransferRegressorCV, explain
+from gapmin.selection._candidates import TARGET_ONLY
+from gapmin.selection._ranking_result import plain
+from gapmin.selection.explanation import RowUse
+
+from ._limits import check_regular
+from ._remembered import StudyFile, remembered
+from .preprocessing import preprocessor
+from .schema import Schema
+from .study import FilePath, Study, read_study
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = ["StudyFile", "StudyModel", "fit_study", "load_study_model"]
+
+KEPT_ROWS = 50
+"""How many of the most used and of the most dropped rows a model remembers."""
+
+MAX_SEARCH_ROWS, MAX_PREPARE_ROWS = 20_000, 200_000
+_ROWS_AT_ONCE = 50_000
+_DIFFERENT = 1e-9
+
+
+@dataclass(frozen=True, eq=False)
+class StudyModel:
+    """A fitted model, and how it was made.
+
+    Attributes
+    ----------
+    pipeline : Pipeline
+        "prepare" and "model"; takes frames with the columns of the schema.
+    schema : Schema
+    files : tuple of StudyFile
+        The target, then the sources.
+    verdict : dict
+        `TransferVerdict.to_dict`.
+    errors : dict of str to float
+        "with_sources" and "target_only", each of the best model of its kind, cross-validated on the target's rows: the
+        share of wrong classes, or the root of the mean squared error.
+    explanation : Explanation
+        Without the ratio of each row. Its rows are numbered as in their file, from 1 below the header; it lists none
+        where all rows of a source weigh the same.
+    notes : tuple of str
+        What was decided, dropped and changed when the files were read.
+    asked : dict
+        The "task" and "drop" that `read_study` was given, and the "seed".
+    """
+
+    pipeline: Pipeline
+    schema: Schema
+    files: tuple[StudyFile, ...]
+    verdict: dict[str, Any]
+    errors: dict[str, float | None]
+    explanation: Explanation
+    notes: tuple[str, ...]
+    asked: dict[str, Any]
+
+    @property
+    def source_names(self) -> list[str]:
+        """What the sources are called, in the order of their numbers."""
+        return [each.name for each in self.files[1:]]
+
+    def conform(self, frame: pd.DataFrame, file_name: str) -> tuple[pd.DataFrame, tuple[str, ...]]:
+        """Return new rows as the pipeline takes them, and notes; see `Schema.conform`."""
+        return self.schema.conform(frame, file_name)
+
+    def about(self) -> dict[str, Any]:
+        """Return all but the pipeline and the schema as JSON has it."""
+        return {
+            "asked": self.asked,
+            "errors": self.errors,
+            "explanation": self.explanation.to_dict(),
+            "files": [asdict(each) for each in self.files],
+            "notes": list(self.notes),
+            "verdict": self.verdict,
+        }
+
+    def save(self, path: FilePath) -> Path:
+        """Write the model to a file, whole or not at all; see `gapmin.saved.save_model`."""
+        return save_model(self.pipeline, path, schema=self.schema.to_dict(), about=self.about())
+
+
+def fit_study(
+    target: FilePath,
+    sources: Sequence[FilePath],
+    label: str,
+    *,
+    task: str | None = None,
+    drop: Sequence[str] = (),
+    n_jobs: int | None = None,
+    random_state: int = 0,
+    verbose: int = 0,
+    on_read: Callable[[Study, Sequence[str]], object] = lambda study, notes: None,
+) -> StudyModel:
+    r"""Read a target and its sources, and fit the model that cross-validation on the target chooses.
+
+    Parameters
+    ----------
+    target, sources, label, task, drop
+        As in `read_study`.
+    n_jobs : int or None, default=None
+        Processes. The model does not depend on it.
+    random_state : int, default=0
+    verbose : int, default=0
+    on_read : callable
+        Given the study and all notes, before the long part begins; it must not keep the study.
+
+    Returns
+    -------
+    StudyModel
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     new, old = pathlib.Path(folder, "new.csv"), pathlib.Path(folder, "old.csv")
+    ...     _ = new.write_text("rooms,price\n" + "".join(f"{i},{i / 2}\n" for i in range(20)))
+    ...     _ = old.write_text("rooms,price\n" + "".join(f"{i},{i / 2}\n" for i in range(30)))
+    ...     model = fit_study(new, [old], "price")
+    >>> model.source_names, [each.n_rows for each in model.files]
+    (['old'], [20, 30])
+    """
+    paths = [Path(target), *map(Path, sources)]
+    study = read_study(target, sources, label, task=task, drop=drop)
+    notes = [*study.notes, *_search_note(study, random_state)]
+    on_read(study, notes)
+    files = _files(study, paths)
+    schema, rows = study.schema, rows_in_files(study)
+    _give_back_memory()
+    X, y, sample_domain = study.stack()
+    # Each copy of a million rows is let go as soon as the next one stands; a Pipeline's own fit would keep the frame.
+    del study
+    _give_back_memory()
+    prepare, matrix = prepared(schema, X, sample_domain < 0, random_state)
+    del X
+    _give_back_memory()
+    kind: Any = TransferClassifierCV if schema.task == "classification" else TransferRegressorCV
+    # Columns were aligned by name, and standardised in one table.
+    settings = {"check_columns": False, "max_search_rows": MAX_SEARCH_ROWS}
+    model = kind(**settings, n_jobs=n_jobs, random_state=random_state, verbose=verbose)
+    model.fit(matrix, y, sample_domain=sample_domain)
+    model.set_params(n_jobs=None, verbose=0)  # how it was run is no part of what it is
+    pipeline = Pipeline([("prepare", prepare), ("model", model)])
+    names = [each.name for each in files[1:]]
+    found = explain(pipeline, matrix, y, sample_domain=sample_domain, source_names=names, n_rows=KEPT_ROWS)
+    return StudyModel(
+        pipeline,
+        schema,
+        files,
+        plain(model.transfer_verdict_.to_dict(dict(enumerate(names, start=1)))),
+        plain(_errors(model)),
+        as_in_files(found, sample_domain, files, rows),
+        tuple(_without_folders(note, paths) for note in notes),
+        {"task": task, "drop": list(drop), "seed": random_state},
+    )
+
+
+def load_study_model(path: FilePath) -> StudyModel:
+    """Read what `StudyModel.save` wrote, or raise a `ModelFileError` in one line."""
+    saved = load_model(path)
+    if saved.schema is None or "files" not in saved.about:
+        raise ModelFileError(f"{path} was not made by gapmin fit: use it in Python, with gapmin.saved.load_model")
+    try:
+        schema = Schema.from_dict(saved.schema)
+        _check_fits(saved.model, schema)
+        return StudyModel(saved.model, schema, **remembered(saved.about))
+    except (ValueError, TypeError, KeyError, AttributeError) as error:
+        said = f"{type(error).__name__} {error}" if isinstance(error, KeyError) else str(error)
+        raise ModelFileError(
+            f"{path} is not used, for what it says of its columns and files is wrong ({said}): fit the model again"
+        ) from error
+
+
+def file_sha256(path: FilePath) -> str:
+    """Return the SHA-256 of a regular file, read piece by piece."""
+    check_regular(Path(path))
+    with open(path, "rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def prepared(
+    schema: Schema, X: pd.DataFrame, is_target: NDArray[np.bool_], seed: int, at_most: int = MAX_PREPARE_ROWS
+) -> tuple[ColumnTransformer, NDArray[np.float64]]:
+    """Return the preparation, fitted, and the matrix that it makes of X, with hardly more memory than these two take.
+
+    Of more rows than `at_most`, medians, scales and levels are those of the target and of source rows drawn at random:
+    scikit-learn's steps each make a copy of what they are fitted to.
+    """
+    fitted_to = X
+    if len(X) > at_most:
+        source = np.flatnonzero(~is_target)
+        drawn = np.random.default_rng(seed).choice(source, min(at_most, source.size), replace=False)
+        fitted_to = X.iloc[np.sort(np.concatenate([np.flatnonzero(is_target), drawn]))]
+    prepare = preprocessor(schema).fit(fitted_to)
+    del fitted_to
+    # Not by the names of the features, which need not be unique: a colour_red beside a colour that is red.
+    matrix = np.empty((len(X), prepare.transform(X.iloc[:1]).shape[1]))
+    for start in range(0, len(X), _ROWS_AT_ONCE):
+        matrix[start : start + _ROWS_AT_ONCE] = prepare.transform(X.iloc[start : start + _ROWS_AT_ONCE])
+    return prepare, matrix
+
+
+def rows_in_files(study: Study) -> dict[str, NDArray[np.int64]]:
+    """Return, for each source, the place in its file of each row that is used, from 0."""
+    return {name: np.asarray(X.index) for name, (X, _) in study.sources.items()}
+
+
+def as_in_files(
+    found: Explanation,
+    sample_domain: NDArray[np.int64],
+    files: Sequence[StudyFile],
+    rows: Mapping[str, NDArray[np.int64]],
+) -> Explanation:
+    """Name the target as its file, number rows as their file does, and list none where none stands out."""
+    target = replace(found.sources[0], name=files[0].name)
+    domains = [found.ratio[sample_domain == number] for number in range(1, len(files))]
+    stand_out = any(np.ptp(ratio) > _DIFFERENT * ratio.max() for ratio in domains)
+
+    def numbered(uses: Sequence[RowUse]) -> tuple[RowUse, ...]:
+        return tuple(replace(use, row=int(rows[use.source][use.row]) + 1) for use in uses if stand_out)
+
+    sources = (target, *found.sources[1:])
+    return replace(found, sources=sources, used=numbered(found.used), dropped=numbered(found.dropped))
+
+
+def _give_back_memory() -> None:
+    """Hand freed memory back to the system: Arrow and glibc keep columns of a few megabytes for later, all of them."""
+    if "pyarrow" in sys.modules:
+        sys.modules["pyarrow"].default_memory_pool().release_unused()
+    with suppress(AttributeError, OSError, TypeError):  # other systems have no such call, nor the need
+        ctypes.CDLL(None).malloc_trim(0)
+
+
+def _files(study: Study, paths: Sequence[Path]) -> tuple[StudyFile, ...]:
+    names = [study.target_name, *study.sources]
+    sizes = [len(y) for _, y in (study.target, *study.sources.values())]
+    roles = ["target", *("source" for _ in study.sources)]
+    return tuple(
+        StudyFile(role, name, path.name, size, file_sha256(path))
+        for role, name, path, size in zip(roles, names, paths, sizes, strict=True)
+    )
+
+
+def _search_note(study: Study, seed: int) -> list[str]:
+    n_source = sum(len(y) for _, y in study.sources.values())
+    if n_source <= MAX_SEARCH_ROWS:
+        return []
+    scales = f", medians and scales {MAX_PREPARE_ROWS:,}" if n_source > MAX_PREPARE_ROWS else ""
+    return [
+        f"the search uses {MAX_SEARCH_ROWS:,} of the {n_source:,} source rows{scales}, drawn at random (seed {seed}); "
+        "the model is fitted to all"
+    ]
+
+
+def _without_folders(note: str, paths: Sequence[Path]) -> str:
+    """Take the folders out of a note: a model file may go to people whom they do not concern."""
+    for path in sorted(map(str, paths), key=len, reverse=True):
+        if os.sep in path:
+            note = note.replace(path, Path(path).name)
+    return note
+
+
+def _errors(model: Any) -> dict[str, float]:
+    verdict, found = model.transfer_verdict_, model.cv_results_
+    errors = {"with_sources": verdict.error, "target_only": verdict.target_only_error}
+    if not verdict.transfers:
+        last = found["n_repeats"] == found["n_repeats"].max()
+        transfers = np.array([method != TARGET_ONLY for method in found["method"]])
+        losses = np.where(last & transfers, found["mean_loss"], np.inf)
+        errors["with_sources"] = float(found["mean_error"][np.argmin(losses)]) if np.isfinite(losses).any() else np.nan
+    return errors
+
+
+def _check_fits(model: Any, schema: Schema) -> None:
+    """Refuse a schema that is not the model's: its columns would be taken for others."""
+    names = list(getattr(model, "feature_names_in_", ()))
+    if names != list(schema.names):
+        raise ValueError(f"the schema has the columns {listed(schema.names, 5)}, the model {listed(names, 5)}")
+    classes = [] if schema.classes is None else list(schema.classes)
+    known = np.asarray(getattr(model, "classes_", [])).tolist()
+    if classes != known:
+        raise ValueError(f"the schema has the classes {listed(classes, 5)}, the model {listed(known, 5)}")

@@ -1,0 +1,284 @@
+"""The columns that a model was made with, and whether new rows have them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from gapmin._utils.text import counted, listed, quoted
+
+from ._messages import TableError, at_row, did_you_mean, need_pandas, one_of
+from ._values import LARGEST, MOSTLY, as_numbers, as_texts, as_truths, is_missing, kind_of_dtype, number_blocks
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = ["Column", "Schema"]
+
+KINDS = ("number", "boolean", "category")
+TASKS = ("classification", "regression")
+LABEL_KINDS = ("text", "integer", "number", "boolean")
+_FEW_NOTES = 5
+_CELLS_TO_COPY = 10_000_000
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column of X.
+
+    Attributes
+    ----------
+    name : str
+    kind : "number", "boolean" or "category"
+    levels : tuple of str
+        Of a category, the most common first; empty for the others.
+    """
+
+    name: str
+    kind: str
+    levels: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Schema:
+    """What a model knows about its table.
+
+    Attributes
+    ----------
+    label : str
+        The column that is predicted.
+    task : "classification" or "regression"
+    label_kind : "text", "integer", "number" or "boolean"
+    classes : tuple or None
+        The target's classes, in order; None in a regression.
+    columns : tuple of Column
+        In the order in which the model takes them.
+
+    Examples
+    --------
+    >>> schema = Schema("price", "regression", "number", None, (Column("rooms", "number"),))
+    >>> Schema.from_dict(schema.to_dict()) == schema
+    True
+    """
+
+    label: str
+    task: str
+    label_kind: str
+    classes: tuple[Any, ...] | None
+    columns: tuple[Column, ...]
+
+    @cached_property
+    def names(self) -> tuple[str, ...]:
+        """The names of the columns, in order."""
+        return tuple(column.name for column in self.columns)
+
+    def of_kind(self, kind: str) -> list[str]:
+        """Return the names of the columns of a kind, in order."""
+        return [column.name for column in self.columns if column.kind == kind]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return a dictionary that JSON can hold."""
+        as_dict = asdict(self)
+        as_dict["classes"] = None if self.classes is None else list(self.classes)
+        as_dict["columns"] = [{**asdict(column), "levels": list(column.levels)} for column in self.columns]
+        return as_dict
+
+    @classmethod
+    def from_dict(cls, given: Mapping[str, Any]) -> Schema:
+        """Return the schema that `to_dict` wrote, or raise a `ValueError` that says what is wrong with it."""
+        parts = _fields(given, "the schema", {"label", "task", "label_kind", "classes", "columns"})
+        _is_text(parts["label"], "the schema's label")
+        _is_among(parts["task"], TASKS, "the schema's task")
+        _is_among(parts["label_kind"], LABEL_KINDS, "the schema's label_kind")
+        return cls(
+            parts["label"],
+            parts["task"],
+            parts["label_kind"],
+            _classes(parts["classes"], parts["task"], parts["label_kind"]),
+            _columns(parts["columns"], parts["label"]),
+        )
+
+    def conform(self, frame: pd.DataFrame, file_name: str = "the table") -> tuple[pd.DataFrame, tuple[str, ...]]:
+        """Return new rows as the model takes them, and notes; the frame given is not changed.
+
+        Parameters
+        ----------
+        frame : pandas.DataFrame
+        file_name : str
+            For messages.
+
+        Returns
+        -------
+        frame : pandas.DataFrame
+            The schema's columns in its order: numbers and booleans as float64, categories as text, NaN where missing.
+        notes : tuple of str
+
+        Raises
+        ------
+        TableError
+            When a column is missing, or one of numbers is not one.
+
+        Examples
+        --------
+        >>> import pandas as pd
+        >>> schema = Schema("price", "regression", "number", None, (Column("rooms", "number"),))
+        >>> rows, notes = schema.conform(pd.DataFrame({"rooms": ["3", "4"], "street": ["a", "b"]}), "new.csv")
+        >>> rows["rooms"].tolist(), notes
+        ([3.0, 4.0], ("new.csv has 1 column that the model does not use: 'street'",))
+        """
+        frame = frame.rename(columns=lambda name: str(name).strip())
+        present = set(frame.columns)
+        missing = [name for name in self.names if name not in present]
+        if missing:
+            spare = [name for name in frame.columns if name not in set(self.names)]
+            raise TableError(
+                f"{file_name} lacks {one_of(missing)}, which the model was made with: add or rename"
+                f"{did_you_mean(missing[0], spare)}"
+            )
+        repeated = (
+            [name for name in self.names if isinstance(frame[name], need_pandas().DataFrame)]
+            if (len(present) < frame.shape[1])
+            else []
+        )
+        if repeated:
+            raise TableError(f"{file_name} has more than one {one_of(repeated)}: rename or remove all but one")
+        notes = []
+        known = set(self.names)
+        extra = [name for name in frame.columns if name not in known and name != self.label]
+        if extra:
+            said = "column" if len(extra) == 1 else "columns"
+            notes.append(f"{file_name} has {len(extra):,} {said} that the model does not use: {listed(extra)}")
+        frame = frame[list(self.names)]
+        made, said_by_values = conform_values(frame, self.columns, file_name, strict=True)
+        return made, (*notes, *said_by_values)
+
+
+def conform_values(
+    frame: pd.DataFrame, columns: Iterable[Column], file_name: str, *, strict: bool
+) -> tuple[pd.DataFrame, list[str]]:
+    """Turn each column into its kind; with `strict`, new levels are noted."""
+    import pandas as pd
+
+    columns = list(columns)
+    read_as = dict(zip(frame.columns, map(kind_of_dtype, frame.dtypes), strict=True))
+    stray: list[str] = []
+    new: list[str] = []
+    beyond_in: dict[str, Any] = {}
+    made: dict[str, Any] = {}
+    plain = [column.name for column in columns if column.kind == read_as[column.name] == "number"]
+    for names, block in number_blocks(frame, plain):
+        made.update(zip(names, np.array(block.T, order="C"), strict=True))
+    for column in columns:
+        values = None if column.name in made else frame[column.name]
+        if column.kind == "category":
+            made[column.name] = pd.Series(as_texts(values), index=frame.index, dtype=object)
+            new += _new_levels(column, made[column.name], file_name) if strict else []
+            continue
+        if values is not None:
+            made[column.name] = as_numbers(values) if column.kind == "number" else as_truths(values)
+            stray += _stray(column, values, np.isnan(made[column.name]), file_name)
+        numbers = made[column.name]
+        beyond = np.abs(numbers) > LARGEST
+        if beyond.any():
+            beyond_in[column.name] = numbers[beyond]
+            numbers[beyond] = np.nan
+    notes = [*stray[:_FEW_NOTES], *new[:_FEW_NOTES]]
+    n_more = len(stray) + len(new) - len(notes)
+    if n_more:
+        notes.append(f"{file_name}: the same in {counted(n_more, 'more column')}")
+    if beyond_in:
+        values = np.concatenate(list(beyond_in.values()))
+        size = "infinite value" if np.isinf(values).all() else f"value beyond {LARGEST:g}"
+        what = counted(values.size, size, size.replace("value", "values"))
+        notes.append(f"{file_name} has {what} in {one_of(list(beyond_in))}: taken as missing")
+    whole = pd.DataFrame({column.name: made.pop(column.name) for column in columns}, index=frame.index, copy=False)
+    # A frame of thousands of single columns is slow to work with; a big one is not copied.
+    return (whole.copy() if whole.size < _CELLS_TO_COPY else whole), notes
+
+
+def _stray(column: Column, values: pd.Series, lost: Any, file_name: str) -> list[str]:
+    """Say which values of a column of numbers or booleans are none, or raise when they are too many."""
+    present = ~is_missing(values)
+    lost = lost & present
+    if not lost.any():
+        return []
+    row = int(np.argmax(lost))
+    n_lost, n_present = int(lost.sum()), int(present.sum())
+    example = f"{quoted(values.iloc[row])} at {at_row(values.index[row])}"
+    expected = "a number" if column.kind == "number" else "true or false"
+    if n_lost > (1 - MOSTLY) * n_present + 1e-9:
+        raise TableError(
+            f"{file_name} has {example} in column {quoted(column.name)}, where the model expects {expected} "
+            f"({n_lost:,} of {n_present:,} values are none): mend the column"
+        )
+    what = "1 value is" if n_lost == 1 else f"{n_lost:,} values are"
+    kind = "no number" if column.kind == "number" else "neither true nor false"
+    return [f"{file_name}, column {quoted(column.name)}: {what} {kind} ({example}): taken as missing"]
+
+
+def _new_levels(column: Column, texts: pd.Series, file_name: str) -> list[str]:
+    known = set(column.levels)
+    new = [level for level in texts.dropna().unique() if level not in known]
+    if not new:
+        return []
+    said = "a value" if len(new) == 1 else f"{len(new):,} values"
+    return [
+        f"{file_name}, column {quoted(column.name)}: {said} that the model has not seen ({listed(new, 3)}): "
+        "taken as unknown"
+    ]
+
+
+def _classes(given: Any, task: str, label_kind: str) -> tuple[Any, ...] | None:
+    if task == "regression":
+        if given is not None:
+            raise ValueError(f"the schema's classes are {given!r} in a regression: expected null")
+        return None
+    types: tuple[type, ...] = {"text": (str,), "integer": (int,), "number": (int, float), "boolean": (bool,)}[
+        label_kind
+    ]
+    fits = isinstance(given, list | tuple) and len(given) >= 2 and len(set(map(repr, given))) == len(given)
+    if not fits or not all(isinstance(each, types) and isinstance(each, bool) == (bool in types) for each in given):
+        raise ValueError(f"the schema's classes are {given!r}: expected a list of two or more of kind {label_kind}")
+    return tuple(given)
+
+
+def _columns(given: Any, label: str) -> tuple[Column, ...]:
+    if not isinstance(given, list | tuple) or not given:
+        raise ValueError(f"the schema's columns are {given!r}: expected a list of one or more")
+    columns = []
+    for place, each in enumerate(given):
+        what = f"column {place + 1} of the schema"
+        parts = _fields(each, what, {"name", "kind", "levels"})
+        _is_text(parts["name"], f"the name of {what}")
+        _is_among(parts["kind"], KINDS, f"the kind of {what}")
+        if not isinstance(parts["levels"], list | tuple) or not all(
+            isinstance(level, str) for level in parts["levels"]
+        ):
+            raise ValueError(f"the levels of {what} are {parts['levels']!r}: expected a list of texts")
+        columns.append(Column(parts["name"], parts["kind"], tuple(parts["levels"])))
+    names = [column.name for column in columns]
+    if len(set(names)) < len(names) or label in names:
+        raise ValueError("the schema names a column twice, or its label among the columns: expected each name once")
+    return tuple(columns)
+
+
+def _fields(given: Any, what: str, expected: set[str]) -> Mapping[str, Any]:
+    if not isinstance(given, Mapping):
+        raise ValueError(f"{what} is {type(given).__name__}: expected an object with {listed(sorted(expected))}")
+    if set(given) != expected:
+        raise ValueError(f"{what} has the fields {listed(given)}: expected {listed(sorted(expected))}")
+    return given
+
+
+def _is_text(given: Any, what: str) -> None:
+    if not isinstance(given, str) or not given:
+        raise ValueError(f"{what} is {given!r}: expected a text")
+
+
+def _is_among(given: Any, allowed: tuple[str, ...], what: str) -> None:
+    if given not in allowed:
+        raise ValueError(f"{what} is {given!r}: expected one of {', '.join(allowed)}")

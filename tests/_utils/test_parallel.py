@@ -1,0 +1,127 @@
+"""One function makes every pool of processes: none outlives its parent, and all share the same workers."""
+
+import ast
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from operator import truediv
+from pathlib import Path
+
+import psutil
+import pytest
+from joblib import parallel_config
+
+import gapmin
+from gapmin._utils.parallel import run_parallel
+
+SOURCE = Path(gapmin.__file__).parent
+
+
+@pytest.mark.parametrize("settings", [{}, {"batch_size": 1}, {"threads": True}])
+@pytest.mark.parametrize("n_jobs", [None, 1, 2])
+def test_results_come_in_order(n_jobs, settings):
+    tasks = [(base, 2) for base in range(9)]
+    assert list(run_parallel(pow, tasks, n_jobs, **settings)) == [base**2 for base in range(9)]
+
+
+def test_results_may_come_as_they_are_ready():
+    found = run_parallel(pow, [(base, 3) for base in range(9)], 2, batch_size=1, in_order=False)
+    assert sorted(found) == [base**3 for base in range(9)]
+
+
+@pytest.mark.parametrize("n_jobs", [1, 2])
+def test_an_error_of_a_task_is_raised_here(n_jobs):
+    with pytest.raises(ZeroDivisionError):
+        list(run_parallel(truediv, [(1, 1), (1, 0)], n_jobs))
+
+
+def test_pools_share_their_workers():
+    first = set(run_parallel(os.getpid, [()] * 40, 2, batch_size=1))
+    second = set(run_parallel(os.getpid, [()] * 40, 2, in_order=False))
+    assert os.getpid() not in first
+    assert len(first | second) <= 2
+
+
+def test_one_job_and_threads_stay_in_this_process():
+    assert set(run_parallel(os.getpid, [(), ()], 1)) == {os.getpid()}
+    assert set(run_parallel(os.getpid, [(), ()], 2, threads=True)) == {os.getpid()}
+
+
+@pytest.mark.parametrize("backend", ["threading", "multiprocessing"])
+def test_the_backend_may_be_chosen(backend):
+    with parallel_config(backend=backend, n_jobs=2):
+        assert list(run_parallel(pow, [(2, 3), (3, 2)], None)) == [8, 9]
+
+
+def test_this_process_still_answers_signals():
+    list(run_parallel(pow, [(2, 3), (3, 2)], 2))
+    assert not signal.pthread_sigmask(signal.SIG_BLOCK, []) & {signal.SIGINT, signal.SIGHUP}
+    with pytest.raises(KeyboardInterrupt):
+        signal.raise_signal(signal.SIGINT)
+
+
+def test_no_other_file_makes_a_pool():
+    """Threads that share memory (require="sharedmem") start no process."""
+    pools = {"Parallel", "ProcessPoolExecutor", "Pool", "Process"}
+    found = [
+        path.relative_to(SOURCE).as_posix()
+        for path in SOURCE.rglob("*.py")
+        for node in ast.walk(ast.parse(path.read_text()))
+        if isinstance(node, ast.Call)
+        and getattr(node.func, "attr", getattr(node.func, "id", "")) in pools
+        and not any(each.arg == "require" for each in node.keywords)
+    ]
+    assert found == ["_utils/parallel.py"]
+
+
+SCRIPT = """
+import time
+import numpy as np
+from gapmin._utils.parallel import run_parallel
+
+def work(rows):
+    print("busy", flush=True)
+    time.sleep(600)
+
+list(run_parallel(work, [(np.zeros(200_000),)] * 4, 2, batch_size=1))
+"""
+
+
+@pytest.mark.parametrize(("number", "to_all"), [(signal.SIGKILL, False), (signal.SIGTERM, True), (signal.SIGHUP, True)])
+def test_a_script_that_is_ended_leaves_nothing_behind(number, to_all):
+    """A closed terminal sends SIGHUP to all processes in it; `timeout` and systemd send SIGTERM to all."""
+    script = subprocess.Popen([sys.executable, "-c", SCRIPT], stdout=subprocess.PIPE, start_new_session=True)
+    with script:
+        assert [script.stdout.readline() for _ in range(2)] == [b"busy\n", b"busy\n"]
+        started = psutil.Process(script.pid).children(recursive=True)
+        assert any(path.is_dir() for path in traces_of(script.pid))
+        (os.killpg if to_all else os.kill)(script.pid, number)
+        assert script.wait(60) == -number
+        script.stdout.close()
+    assert len(started) >= 4  # two workers, two trackers
+    wait_until(lambda: not any(is_alive(each) for each in started))
+    assert not traces_of(script.pid)
+
+
+def traces_of(pid):
+    """Return what joblib keeps for the workers of a process: folders of arrays, semaphores."""
+    places = {Path("/dev/shm"), Path(tempfile.gettempdir())}
+    names = f"joblib_memmapping_folder_{pid}_*", f"sem.loky-{pid}-*"
+    return [path for place in places for name in names for path in place.glob(name)]
+
+
+def is_alive(process):
+    try:
+        return process.status() != psutil.STATUS_ZOMBIE
+    except psutil.NoSuchProcess:
+        return False
+
+
+def wait_until(ready, seconds=10):
+    end = time.monotonic() + seconds
+    while not ready():
+        assert time.monotonic() < end, "waited in vain"
+        time.sleep(0.05)

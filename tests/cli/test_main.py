@@ -1,0 +1,231 @@
+import os
+import signal
+import subprocess
+import sys
+import textwrap
+
+import numpy as np
+import pytest
+
+import gapmin
+from gapmin import cli
+from gapmin.cli import _common
+
+HEAVY = ("torch", "dask", "matplotlib", "pandas", "rich", "typer", "jinja2")
+
+
+def _python(code, *arguments, **kwargs):
+    return subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(code), *arguments], capture_output=True, text=True, check=False, **kwargs
+    )
+
+
+def test_import_gapmin_loads_nothing_heavy_of_its_own():
+    # What scikit-learn itself loads for these modules (pandas, rich where installed) is not ours to forbid.
+    done = _python(
+        f"""
+        import sys
+        import sklearn.dummy, sklearn.ensemble, sklearn.linear_model, sklearn.model_selection, sklearn.pipeline
+        before = set(sys.modules)
+        import gapmin
+        new = set(sys.modules) - before
+        assert not [name for name in new if name.split(".")[0] in {HEAVY}], sorted(new)
+        upper = ("gapmin.cli", "gapmin.reproduce", "gapmin.reporting", "gapmin.study")
+        assert not [name for name in new if name.startswith(upper)]
+        """
+    )
+    assert done.returncode == 0, done.stderr
+
+
+def test_the_package_is_a_command_too():
+    done = subprocess.run([sys.executable, "-m", "gapmin", "--version"], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout.split()) == (0, ["gapmin", gapmin.__version__])
+
+
+def test_the_demo_loads_torch_only_when_it_trains_networks():
+    done = _python("import sys; from gapmin.reproduce import demo, demo_page; assert 'torch' not in sys.modules")
+    assert done.returncode == 0, done.stderr
+
+
+def test_without_torch_there_is_no_plan_to_train_networks():
+    done = _python(
+        """
+        import sys
+
+        class NoTorch:
+            def find_spec(self, name, path=None, target=None):
+                if name.partition(".")[0] == "torch":
+                    raise ModuleNotFoundError("No module named 'torch'")
+
+        sys.meta_path.insert(0, NoTorch())
+        from gapmin.reproduce.demo_multitask import multitask_plan
+        assert multitask_plan() is None
+        """
+    )
+    assert done.returncode == 0, done.stderr
+
+
+def test_version(capsys):
+    assert cli._run(["--version"]) == 0
+    assert capsys.readouterr().out.strip() == f"gapmin {gapmin.__version__}"
+
+
+@pytest.mark.parametrize("arguments", [["--help"], ["demo", "--help"], []])
+def test_help_has_an_example(capsys, arguments):
+    assert cli._run(arguments) == 0
+    assert f"Example: gapmin {'demo' if 'demo' in arguments else 'compare'}" in capsys.readouterr().out
+
+
+@pytest.fixture
+def no_work(monkeypatch):
+    def work(*_):
+        raise AssertionError("started to work before the input was checked")
+
+    monkeypatch.setattr(cli.demo, "_demo", work)
+
+
+@pytest.mark.usefixtures("no_work")
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["--splits", "0"], "--splits is 0: take at least 1"),
+        (["--splits", "many"], "--splits"),
+        (["--jobs", "-3"], "--jobs is -3: take at least 1"),
+        (["--out", "no/such/folder/report.html"], "there is no folder no/such/folder"),
+        (["--out", "."], "a folder: name a file"),
+        (["--out", "/dev/null/report.html"], "there is no folder"),
+        (["--nonsense"], "No such option: --nonsense"),
+        (["extra"], "extra"),
+    ],
+)
+def test_bad_input_is_one_line_and_code_2(capsys, arguments, said):
+    assert cli._run(["demo", *arguments]) == 2
+    captured = capsys.readouterr()
+    assert said in captured.err
+    assert captured.err.count("\n") == 1
+    assert captured.out == ""
+
+
+@pytest.mark.usefixtures("no_work")
+def test_a_folder_that_cannot_be_written_to_is_found_before_the_work(capsys, tmp_path, monkeypatch):
+    def refuse(*_, **__):
+        raise PermissionError(13, "Permission denied")
+
+    # Root may write anywhere, so the refusal is made here.
+    monkeypatch.setattr(_common.tempfile, "TemporaryFile", refuse)
+    assert cli._run(["demo", "--out", str(tmp_path / "report.html")]) == 2
+    assert "cannot be written to: Permission denied" in capsys.readouterr().err
+
+
+@pytest.mark.usefixtures("no_work")
+def test_unknown_command(capsys):
+    assert cli._run(["dmeo"]) == 2
+    assert "No such command 'dmeo'" in capsys.readouterr().err
+
+
+@pytest.mark.usefixtures("no_work")
+@pytest.mark.parametrize("missing", ["typer", "rich", "matplotlib", "mlxtend", "jinja2"])
+def test_a_missing_extra_is_named_with_what_to_install(missing, tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, missing, None)
+    said = cli._run(["demo", "--out", str(tmp_path / "report.html")])
+    assert said == f'gapmin: {missing} missing: run pip install "gapmin[demo]"'
+    assert os.listdir(tmp_path) == []
+
+
+def test_without_typer_the_command_ends_with_a_line_not_a_traceback():
+    done = _python("import sys; sys.modules['typer'] = None; from gapmin.cli import main; main()", "demo")
+    assert done.returncode == 1
+    assert done.stderr == 'gapmin: typer missing: run pip install "gapmin[demo]"\n'
+
+
+def test_ctrl_c_is_code_130_and_leaves_no_file(tmp_path):
+    code = """
+    import sys
+    from gapmin import demo
+    from gapmin.cli import main
+
+    whole = demo.run_demo
+    def announced(*args, on_progress, **kwargs):
+        def tell(share, n_fits):
+            sys.stdout.write("working\\n")
+            sys.stdout.flush()
+            on_progress(share, n_fits)
+        return whole(*args, on_progress=tell, **kwargs)
+    demo.run_demo = announced
+    main()
+    """
+    process = subprocess.Popen(
+        [sys.executable, "-c", textwrap.dedent(code), "demo", "--quick", "--jobs", "2", "--out", "report.html"],
+        cwd=tmp_path,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+    assert process.stdout is not None
+    assert process.stdout.readline() == "working\n"
+    os.killpg(process.pid, signal.SIGINT)  # as a terminal does: to the workers too
+    _, complaints = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert "interrupted, no report written" in complaints
+    assert "Traceback" not in complaints
+    assert os.listdir(tmp_path) == []
+
+
+def test_a_bug_keeps_its_traceback(monkeypatch, tmp_path):
+    def broken(*_):
+        raise ZeroDivisionError
+
+    monkeypatch.setattr(cli.demo, "_demo", broken)
+    with pytest.raises(ZeroDivisionError):
+        cli._run(["demo", "--out", str(tmp_path / "report.html")])
+
+
+@pytest.fixture
+def small_demo(monkeypatch):
+    from gapmin.datasets import load_digits_transfer, load_thirds
+    from gapmin.reproduce import demo
+
+    small = [load_digits_transfer("digits", binary=True), load_thirds("diabetes")[0]]
+    monkeypatch.setattr(demo, "demo_problems", lambda quick: small)
+    monkeypatch.setattr(demo, "CURVE_SIZES", (20,))
+    monkeypatch.setattr(demo, "N_PERMUTATIONS", 4)
+
+
+@pytest.mark.usefixtures("small_demo")
+def test_demo_writes_its_report_and_shows_its_tables(monkeypatch, tmp_path, capsys):
+    from gapmin.datasets import MultitaskProblem
+    from gapmin.reproduce import _demo_multitask
+
+    X = np.random.default_rng(0).normal(size=(60, 4))
+    tasks = dict.fromkeys(("left hand", "right hand"), (X, X[:, 0] > 0))
+    plan = _demo_multitask.MultitaskPlan(MultitaskProblem("hands", tasks, train_size=30), 30, epochs=2)
+    monkeypatch.setattr(_demo_multitask, "multitask_plan", lambda quick: plan)
+    out = tmp_path / "report.html"
+    assert cli._run(["demo", "--splits", "1", "--jobs", "1", "--out", str(out)]) == 0
+    shown = capsys.readouterr()
+    assert "Classification: % error" in shown.out
+    assert "diabetes low" in shown.out
+    assert "gapBoost beats AdaBoost on both on" in shown.out
+    assert "Performance gap of each source" in shown.out
+    assert "diabetes low, source 2" in shown.out  # apart, though the league pools them
+    assert "2 tasks trained together: % error, 1 split" in shown.out
+    assert "Gamma: weight that the task of a row gives" in shown.out
+    assert "2 epochs are few" in shown.out
+    assert "left out" not in shown.out
+    assert "100% of" in shown.err
+    page = out.read_text(encoding="utf-8")
+    assert page.startswith("<!DOCTYPE html>")
+    assert "What each task learns from" in page
+    assert "2 epochs in batches of up to 32" in page
+
+
+@pytest.mark.usefixtures("small_demo")
+def test_demo_without_torch_says_in_a_line_what_it_left_out(monkeypatch, tmp_path, capsys):
+    monkeypatch.setitem(sys.modules, "gapmin.deep", None)
+    out = tmp_path / "report.html"
+    assert cli._run(["demo", "--splits", "1", "--jobs", "1", "--out", str(out)]) == 0
+    shown = capsys.readouterr().out
+    assert 'multitask part left out: pip install "gapmin[deep]"' in shown.splitlines()
+    assert "gapMTNN" not in shown
+    assert "multitask part left out" in out.read_text(encoding="utf-8")
