@@ -14,7 +14,7 @@ pd = pytest.importorskip("pandas")
 
 from typer.testing import CliRunner  # noqa: E402
 
-from gapmin import comparing  # noqa: E402
+from gapmin import study  # noqa: E402
 from gapmin.cli import compare  # noqa: E402
 
 APP = """
@@ -61,8 +61,8 @@ def files(tmp_path):
 @pytest.fixture
 def quick(monkeypatch):
     """The real comparison with few folds and few rows to search on."""
-    small = partial(comparing.compare_study, n_splits=2, n_repeats=1, max_search_rows=40)
-    monkeypatch.setattr(comparing, "compare_study", small)
+    small = partial(study.compare_study, n_splits=2, n_repeats=1, max_search_rows=40)
+    monkeypatch.setattr(study, "compare_study", small)
 
 
 @pytest.mark.usefixtures("quick")
@@ -182,7 +182,7 @@ def test_too_few_target_rows(files, tmp_path):
     ],
 )
 def test_wrong_usage_ends_in_one_line_before_any_work(files, tmp_path, monkeypatch, options, complaint):
-    monkeypatch.setattr(comparing, "compare_study", None)  # whoever gets there fails
+    monkeypatch.setattr(study, "compare_study", None)  # whoever gets there fails
     given = [str(each).format(tmp=tmp_path) for each in options]
     done = run(*files, *given)
     assert done.exit_code == 2

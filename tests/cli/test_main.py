@@ -141,7 +141,7 @@ def test_without_typer_the_command_ends_with_a_line_not_a_traceback():
 def test_ctrl_c_is_code_130_and_leaves_no_file(tmp_path):
     code = """
     import sys
-    from gapmin import demo
+    from gapmin.reproduce import demo
     from gapmin.cli import main
 
     whole = demo.run_demo
@@ -195,12 +195,12 @@ def small_demo(monkeypatch):
 @pytest.mark.usefixtures("small_demo")
 def test_demo_writes_its_report_and_shows_its_tables(monkeypatch, tmp_path, capsys):
     from gapmin.datasets import MultitaskProblem
-    from gapmin.reproduce import _demo_multitask
+    from gapmin.reproduce import demo_multitask
 
     X = np.random.default_rng(0).normal(size=(60, 4))
     tasks = dict.fromkeys(("left hand", "right hand"), (X, X[:, 0] > 0))
-    plan = _demo_multitask.MultitaskPlan(MultitaskProblem("hands", tasks, train_size=30), 30, epochs=2)
-    monkeypatch.setattr(_demo_multitask, "multitask_plan", lambda quick: plan)
+    plan = demo_multitask.MultitaskPlan(MultitaskProblem("hands", tasks, train_size=30), 30, epochs=2)
+    monkeypatch.setattr(demo_multitask, "multitask_plan", lambda quick: plan)
     out = tmp_path / "report.html"
     assert cli._run(["demo", "--splits", "1", "--jobs", "1", "--out", str(out)]) == 0
     shown = capsys.readouterr()

@@ -22,13 +22,13 @@ from gapmin_support.outcomes import made_up_outcome
 pytest.importorskip("torch")
 
 
-def shown(name, plan=None, drop=lambda cell: False):
+def shown(name, outcome_of=made_up_outcome, *, plan=None, drop=lambda cell: False):
     experiment = get_experiment(name)
     plan = plan or experiment.plan(splits=3, epochs=8)
     store = Store(Path())
     for cell in experiment.grid(plan):
         if not drop(cell):
-            store.outcomes[cell.key] = made_up_outcome(cell)
+            store.outcomes[cell.key] = outcome_of(cell)
     return experiment.section(store, plan)
 
 
@@ -83,7 +83,7 @@ def test_curves_are_of_splits_without_a_failure(name):
 @pytest.mark.parametrize("name", NAMES)
 def test_one_split_is_shown_without_errors_or_tests(name):
     plan = get_experiment(name).plan(splits=1, epochs=8)
-    assert "nan" not in to_csv(shown(name, plan).tables)
+    assert "nan" not in to_csv(shown(name, plan=plan).tables)
 
 
 @pytest.mark.parametrize(
