@@ -14,7 +14,8 @@ pytest.importorskip("pandas")
 
 from sklearn.dummy import DummyClassifier
 
-from gapmin import cli, study
+from gapmin import cli
+from gapmin import study as study_package
 from gapmin.reporting import Report
 from gapmin.reporting import html as html_module
 from gapmin.study import model as model_module
@@ -96,7 +97,7 @@ def test_a_full_device_is_one_line(monkeypatch, capsys, command):
 @needs_dev_full
 def test_a_full_device_is_one_line_of_each_command_on_files(monkeypatch, capsys, study, model, files, tmp_path):
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(study, "compare_study", no_work)
+    monkeypatch.setattr(study_package, "compare_study", no_work)
     for command in (
         ("compare", *study, "--report", "report.html"),
         ("fit", *study, "-o", "model.skops"),
@@ -160,7 +161,7 @@ def test_what_the_system_refuses_is_one_line(monkeypatch, capsys, tmp_path, erro
 
 
 def test_a_report_without_space_is_one_line_and_no_file(monkeypatch, capsys, study, tmp_path):
-    monkeypatch.setattr(study, "compare_study", lambda *_, **__: None)
+    monkeypatch.setattr(study_package, "compare_study", lambda *_, **__: None)
     monkeypatch.setattr("gapmin.study.page.study_report", lambda *_: Report("A report", "x" * 10_000))
     place = tmp_path / "report.html"
     place.write_text("old")
@@ -209,7 +210,7 @@ def place(tmp_path):
 
 
 def refused(monkeypatch, capsys, study, place):
-    monkeypatch.setattr(study, "compare_study", no_work)
+    monkeypatch.setattr(study_package, "compare_study", no_work)
     assert gapmin(monkeypatch, "compare", *study, "--report", place) == 2
     said = capsys.readouterr().err
     assert said.count("\n") == 1
