@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import io
 import os
 import sys
 
@@ -294,3 +295,41 @@ def test_learners_that_are_not_ours_go_on_to_the_same_model(tmp_path):
         resumed = boost(folder, learner, n_estimators=4)
         whole = boost(folder.with_name(f"{folder.name}-whole"), learner, n_estimators=4)
         np.testing.assert_array_equal(resumed.decision_function(X), whole.decision_function(X))
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="needs symbolic links")
+@pytest.mark.parametrize("file", ["round-00001.skops", "round-00002.skops"])
+def test_a_link_in_the_folder_is_replaced_not_followed(tmp_path, file):
+    folder, own = tmp_path / "rounds", tmp_path / "own.txt"
+    folder.mkdir()
+    own.write_text("mine")
+    (folder / file).symlink_to(own)
+    boost(folder)
+    assert own.read_text() == "mine"
+    assert not (folder / file).is_symlink()
+
+
+@pytest.mark.parametrize("n_rounds", [0, -1, True])
+def test_a_checkpoint_without_rounds_is_refused(tmp_path, n_rounds):
+    boost(tmp_path)
+
+    def facts(said):
+        said["n_rounds"], said["ended"] = n_rounds, True
+
+    craft(tmp_path / FILES[0], tmp_path / FILES[0], facts=facts)
+    assert "rounds" in refused(tmp_path)
+
+
+def test_a_setting_of_another_kind_is_refused(tmp_path):
+    """A text of NumPy's is a text to scikit-learn too."""
+    boost(tmp_path, GaussianNB())
+    buffer = io.BytesIO()
+    np.save(buffer, np.array("somewhere"))
+
+    def schema(tree):
+        (learner,) = objects(tree, "GaussianNB")
+        own = node("NdArrayNode", "numpy.str_", type="numpy", file="9001.npy")
+        learner["content"]["content"]["var_smoothing"] = own
+
+    craft(tmp_path / FILES[1], tmp_path / FILES[1], schema=schema, arrays={"9001.npy": buffer.getvalue()})
+    assert "var_smoothing" in refused(tmp_path, GaussianNB())

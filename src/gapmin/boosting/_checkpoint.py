@@ -71,6 +71,8 @@ class Checkpoint:
             return None
         state, facts = self._load(_STATE)
         n_rounds = facts["n_rounds"]
+        if type(n_rounds) is not int or n_rounds < 1:  # a fit that ends at once has a round too
+            raise ValueError(f"{self.folder / _STATE} is said to have {one_line(n_rounds)} rounds: {_REMEDY}")
         if n_rounds > n_estimators:
             raise ValueError(
                 f"{self.folder} has {n_rounds} rounds, more than n_estimators={n_estimators}: ask for as many, or "
@@ -133,7 +135,7 @@ class Checkpoint:
                 f"the learners cannot be kept in a checkpoint ({refusal.fault}): use another learner, or "
                 "checkpoint_dir=None"
             ) from refusal
-        write_file(data, self.folder / name)
+        write_file(data, self.folder / name, follow_links=False)
 
     def _load(self, name: str) -> tuple[dict[str, Any], dict[str, Any]]:
         """Return the content of a file, and what stands beside it, which is compared before anything is built."""

@@ -211,5 +211,5 @@ def write_tensors(path: Path, tensors: Mapping[str, Tensor], metadata: dict[str,
     for name, tensor in own.items():
         if tensor.dtype not in DTYPES.values():
             raise ValueError(f"{name} is of {tensor.dtype}, which no safetensors file holds: use another type")
-    with atomic_path(path, sync=True) as draft:
+    with atomic_path(path, sync=True, follow_links=False) as draft:
         save_file(own, draft, metadata=metadata)

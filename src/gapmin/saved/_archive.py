@@ -176,10 +176,10 @@ def check_place(path: Path) -> None:
         raise ModelFileError(f"{path} cannot be written, for there is no folder {path.parent}: make it first")
 
 
-def write_file(content: bytes, path: Path) -> None:
-    """Write a file whole or not at all, and make sure that it is on the disk."""
+def write_file(content: bytes, path: Path, *, follow_links: bool = True) -> None:
+    """Write a file whole or not at all, and make sure that it is on the disk; `follow_links` is `atomic_path`'s."""
     try:
-        write_atomically(content, path, sync=True)
+        write_atomically(content, path, sync=True, follow_links=follow_links)
     except OSError as error:
         raise ModelFileError(
             f"{path} cannot be written ({error.strerror}): check the folder's permissions and the space on the disk"

@@ -14,12 +14,17 @@ from gapmin.saved._archive import Refusal
 
 _UNREADABLE = (ValueError, KeyError, TypeError, SyntaxError, EOFError, RecursionError, MemoryError, OverflowError)
 
+_LONGEST_UNUSED = 2**16
+"""Bytes that a value of an array without values may have."""
+
 
 def check_array(content: bytes, name: str, *, records: bool = False) -> tuple[np.dtype[Any], tuple[int, ...]]:
     """Return type and shape of an array of numbers, truth values, text or, where asked for, records; refuse others."""
     shape, dtype, start = _read_header(content)
     plain = dtype.kind in "biufUS" or (records and dtype.names is not None and not dtype.hasobject)
-    if not plain or min(shape, default=0) < 0 or prod(shape) * dtype.itemsize != len(content) - start:
+    # Values without bytes would be as many as the header likes; texts of none, as long as it likes.
+    sized = 0 < dtype.itemsize <= max(len(content), _LONGEST_UNUSED)
+    if not plain or not sized or min(shape, default=0) < 0 or prod(shape) * dtype.itemsize != len(content) - start:
         raise Refusal(
             f"its array {name} of {one_line(dtype)} in {len(content)} bytes is none that gapmin restores",
             "use arrays of numbers, truth values or text",

@@ -49,7 +49,12 @@ def check_object(
     """Check everything that the object of an archive is made of; `learner` and `kind` are those of `Schema`."""
     found = parse(archive.read(SCHEMA), SCHEMA)
     check_protocol(found, facts["versions"]["skops"])
-    schema = Schema(found, archive.read, learner=learner, kind=kind)
+    try:
+        schema = Schema(found, archive.read, learner=learner, kind=kind)
+    except Refusal:
+        raise
+    except Exception as error:  # a check that finds an array where a number was due, for example
+        raise Refusal(f"its schema holds what no fit leaves there ({one_line(error)})") from error
     for name in archive.names - schema.files - {FACTS, SCHEMA}:
         raise Refusal(f"it has a member {name!r} that its schema does not ask for")
 

@@ -15,7 +15,7 @@ from sklearn.base import BaseEstimator
 from gapmin._utils.text import one_line
 from gapmin.saved._archive import Refusal
 from gapmin.saved._content import take_apart
-from gapmin.saved._nodes import Settings
+from gapmin.saved._nodes import Settings, setting_text
 from gapmin.saved._types import ALLOWED, PREDICTOR
 
 _CALLED = ("__new__", "__setstate__", "__reduce__", "__reduce_ex__", "__del__")
@@ -41,7 +41,8 @@ def learner_types(examples: Sequence[Any]) -> dict[str, Settings]:
     """
     found: dict[str, dict[str, set[str]]] = {}
     for example in examples:
-        for node in _nodes(take_apart(example)[0]):
+        schema, arrays = take_apart(example)
+        for node in _nodes(schema):
             name = f"{node['__module__']}.{node['__class__']}"
             if node["__loader__"] != "ObjectNode" or name in (*ALLOWED["ObjectNode"], PREDICTOR):
                 continue
@@ -49,8 +50,8 @@ def learner_types(examples: Sequence[Any]) -> dict[str, Settings]:
             settings = found.setdefault(name, {each: set() for each in _parameters(cls)})
             attributes = node["content"]["content"] if node["content"]["__loader__"] == "DictNode" else {}
             for parameter, values in settings.items():
-                if attributes.get(parameter, {}).get("__loader__") == "JsonNode":
-                    values.add(attributes[parameter]["content"])
+                if parameter in attributes:
+                    values.add(setting_text(attributes[parameter], arrays.__getitem__))
     return {name: {each: frozenset(values) for each, values in own.items()} for name, own in found.items()}
 
 

@@ -6,6 +6,7 @@ import importlib
 import inspect
 import io
 import json
+import os
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -13,7 +14,7 @@ import numpy as np
 
 from gapmin._utils.text import one_line
 from gapmin.saved import _compiled
-from gapmin.saved._archive import Refusal
+from gapmin.saved._archive import Refusal, checksum
 from gapmin.saved._arrays import check_array
 from gapmin.saved._types import (
     ALLOWED,
@@ -30,7 +31,7 @@ from gapmin.saved._types import (
 Node = dict[str, Any]
 
 Settings = Mapping[str, frozenset[str]]
-"""Of a class, the values that each constructor parameter may have, as JSON."""
+"""Of a class, the values that each constructor parameter may have, as `setting_text` writes them."""
 
 _FIELDS = {
     "DTypeNode": {"content"},
@@ -58,6 +59,9 @@ _MUST_BE_NONE: dict[str, dict[str, str]] = {
     **{each: {"_preprocessor": _ENCODE_BEFORE, "is_categorical_": _ENCODE_BEFORE} for each in HISTOGRAM_ESTIMATORS},
 }
 """Attributes that hold functions, or paths to pickles, and what to do about them."""
+
+MOST_JOBS = max(64, os.cpu_count() or 1)
+"""How many processes or threads a model from a file may ask for."""
 
 _BROKEN = "its schema is not one that skops writes"
 
@@ -90,6 +94,7 @@ class Schema:
         self._seen: dict[int, Node] = {}
         self._checked_trees: set[tuple[int, Any, Any]] = set()
         self._owner: dict[str, int] = {}
+        self._decoded: dict[int, Any] = {}
         if not isinstance(root, dict):
             raise Refusal(_BROKEN)
         node = {name: value for name, value in root.items() if name not in ("protocol", "_skops_version")}
@@ -241,6 +246,8 @@ class Schema:
             if not isinstance(there, dict) or there.get("content") != "null":
                 kind = one_line(self._name(there))
                 raise Refusal(f"{node['__class__']} has {key} set ({kind}), which gapmin does not restore", remedy)
+        if "n_jobs" in attributes and name not in self._learner:
+            self._check_jobs(name, attributes["n_jobs"])
         cls = getattr(importlib.import_module(node["__module__"]), node["__class__"])
         for key, value in attributes.items():
             _check_hides_nothing(cls, key)
@@ -261,19 +268,26 @@ class Schema:
         elif name == "sklearn.preprocessing._encoders.OneHotEncoder":
             _compiled.check_one_hot(self._decode_attributes(attributes))
 
+    def _check_jobs(self, name: str, node: Any) -> None:
+        """Refuse a number of processes that would bring a machine down: scikit-learn starts them all on predicting."""
+        self.check(node)
+        n_jobs = self.decode(node)
+        if n_jobs is not None and not (type(n_jobs) is int and n_jobs <= MOST_JOBS):
+            raise Refusal(f"{one_line(name)} has n_jobs={one_line(n_jobs)}, more than {MOST_JOBS}", "use n_jobs=None")
+
     def _check_settings(self, name: str, attributes: Node) -> None:
         """A class that is not on the list has the settings of the user's own learner; only seeds may be others."""
         for parameter, values in self._learner[name].items():
             node = attributes.get(parameter)
-            if node is None or node["__loader__"] != "JsonNode":
+            if node is None:
                 continue
-            if parameter == "random_state":
+            if parameter == "random_state" and node["__loader__"] == "JsonNode":
                 seed = self.decode(node)
                 _need(seed is None or type(seed) is int)
-            elif node["content"] not in values:
-                raise Refusal(
-                    f"{one_line(name)} has {parameter}={one_line(node['content'])}, which the learner here has not"
-                )
+                continue
+            own = setting_text(node, self._read)
+            if own not in values:
+                raise Refusal(f"{one_line(name)} has {parameter}={one_line(own)}, which the learner here has not")
 
     def _check_tree(self, node: Any, owner: Node) -> None:
         self._check_type(node, also={"TreeNode": TREE})
@@ -363,7 +377,9 @@ class Schema:
             self._check_all(node["content"])
             self._expect(node["shape"], "TupleNode")
             self.check(node["shape"])
-            _need(all(type(each) is int for each in self.decode(node["shape"])))
+            shape = self.decode(node["shape"])
+            _need(len(shape) > 0 and all(type(each) is int for each in shape))
+            _check_items(node["content"], shape)
             return
         _need(node["type"] == "numpy" and isinstance(node["file"], str))
         # skops reads a member for every array that names it: one small file could fill the memory.
@@ -374,7 +390,16 @@ class Schema:
             _need(shape == () and (dtype == wanted or dtype.kind == wanted.kind == "U"))
 
     def decode(self, node: Node) -> Any:
-        """Return the value of a checked node: plain values, arrays, lists, dictionaries; of others their attributes."""
+        """Return the value of a checked node: plain values, arrays, lists, dictionaries; of others their attributes.
+
+        A node that is met again is not decoded again: a file may name one large array a million times.
+        """
+        identity = node["__id__"]
+        if identity not in self._decoded:
+            self._decoded[identity] = self._decode(node)
+        return self._decoded[identity]
+
+    def _decode(self, node: Node) -> Any:
         loader = node["__loader__"]
         if loader == "JsonNode":
             return json.loads(node["content"])
@@ -400,6 +425,44 @@ class Schema:
 def _need(holds: bool) -> None:
     if not holds:
         raise Refusal(_BROKEN)
+
+
+def _check_items(nodes: list[Node], shape: list[int]) -> None:
+    """Check that the nested lists of an array of objects have its shape.
+
+    With two dimensions or more skops leaves it to NumPy to find the shape, which takes sequences apart all the way:
+    what stands in such an array may be no list or array itself.
+    """
+    rows = nodes
+    for place, length in enumerate(shape):
+        if place:
+            _need(all(each["__loader__"] == "ListNode" for each in rows))
+            for row in rows:
+                _need(len(row["content"]) == length)
+            rows = [each for row in rows for each in row["content"]]
+        else:
+            _need(len(rows) == length)
+    if len(shape) > 1:
+        arrays = any(each["__loader__"] == "NdArrayNode" and each["__class__"] == "ndarray" for each in rows)
+        _need(not arrays and not any(each["__loader__"] in ("ListNode", "TupleNode") for each in rows))
+
+
+def setting_text(node: Node, read: Callable[[str], bytes]) -> str:
+    """Return what tells a setting from others, whatever its parts are called in the file.
+
+    Of an array that is its checksum, of an object its class: the settings of an object are compared where it stands.
+    """
+    loader, content = node["__loader__"], node.get("content")
+    if loader == "JsonNode":
+        return str(content)
+    kind = f"{loader} {node['__module__']}.{node['__class__']}"
+    if loader == "NdArrayNode" and node["type"] == "numpy":
+        return f"{kind} {checksum(read(node['file']))}"
+    if loader == "DictNode" and content is not None:
+        return f"{kind} {json.dumps({key: setting_text(each, read) for key, each in content.items()})}"
+    if loader in ("ListNode", "TupleNode", "NdArrayNode") and content is not None:
+        return f"{kind} {json.dumps([setting_text(each, read) for each in content])}"
+    return kind
 
 
 def _check_hides_nothing(cls: type, key: str) -> None:
