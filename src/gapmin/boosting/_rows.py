@@ -8,16 +8,17 @@ Dask arrays.
 
 from __future__ import annotations
 
+import hashlib
 from functools import cached_property
 from typing import Any
 
+import joblib
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import _safe_indexing
 
 from gapmin._utils.typing import Array
 from gapmin.base import DomainData
-from gapmin.boosting._checkpoint import hashed
 from gapmin.domains import TARGET
 from gapmin.linear.solvers import squared_norms
 
@@ -35,6 +36,20 @@ def compute_scalars(*values: Any) -> list[float]:
 
         values = dask.compute(*values)
     return [float(value) for value in values]
+
+
+def hashed(*values: Any) -> str:
+    """Return a short hash of arrays, frames or anything that can be pickled.
+
+    Examples
+    --------
+    >>> hashed(np.arange(3)) == hashed(np.arange(3)), hashed(np.arange(3)) == hashed(np.arange(4))
+    (True, False)
+    """
+    digest = hashlib.sha256()
+    for value in values:
+        digest.update(joblib.hash(value, hash_name="sha1").encode())
+    return digest.hexdigest()[:16]
 
 
 class Part:

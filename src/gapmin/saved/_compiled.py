@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from gapmin.saved._archive import Refusal
+from gapmin.saved._archive import ContentError
 
 Attributes = dict[str, Any]
 
@@ -211,7 +211,7 @@ def check_random_generator(bits: Attributes, seeds: Attributes) -> None:
 
 def _need(holds: bool, wrong: str) -> None:
     if not holds:
-        raise Refusal(wrong)
+        raise ContentError(wrong)
 
 
 def _is_count(value: Any) -> bool:

@@ -13,7 +13,7 @@ import numpy as np
 
 from gapmin._utils.text import one_line
 from gapmin.saved import _compiled
-from gapmin.saved._archive import Refusal
+from gapmin.saved._archive import ContentError
 from gapmin.saved._arrays import check_array
 from gapmin.saved._types import (
     ALLOWED,
@@ -62,7 +62,7 @@ _MUST_BE_NONE: dict[str, dict[str, str]] = {
 _BROKEN = "its schema is not one that skops writes"
 
 
-class Schema:
+class SchemaChecker:
     """Check a schema and the arrays that it asks for.
 
     Parameters
@@ -91,17 +91,17 @@ class Schema:
         self._checked_trees: set[tuple[int, Any, Any]] = set()
         self._owner: dict[str, int] = {}
         if not isinstance(root, dict):
-            raise Refusal(_BROKEN)
+            raise ContentError(_BROKEN)
         node = {name: value for name, value in root.items() if name not in ("protocol", "_skops_version")}
         try:
             if kind == "dictionary":
                 self._expect(node, "DictNode", "builtins.dict")
             elif self._name(node) not in ESTIMATORS:
                 self._check_type(node)
-                raise Refusal(f"it holds {one_line(self._name(node))}, which is no estimator")
+                raise ContentError(f"it holds {one_line(self._name(node))}, which is no estimator")
             self.check(node)
         except RecursionError as error:
-            raise Refusal("its parts are nested too deep") from error
+            raise ContentError("its parts are nested too deep") from error
 
     @property
     def files(self) -> set[str]:
@@ -159,7 +159,7 @@ class Schema:
         loader = node["__loader__"]
         known = name in ALLOWED.get(loader, ()) or (also or {}).get(loader) == name
         if not known and not (loader == "ObjectNode" and name in self._learner):
-            raise Refusal(
+            raise ContentError(
                 f"it holds the type {one_line(name)} (as {one_line(loader)}), which is not among those gapmin restores"
             )
         fields = set(node) - {"__class__", "__module__", "__loader__", "__id__"}
@@ -172,7 +172,7 @@ class Schema:
         """Whether this object was not met before; one that was must be the same, for skops would take the first."""
         identity = node.get("__id__")
         if type(identity) is not int or identity < 1:
-            raise Refusal(_BROKEN)
+            raise ContentError(_BROKEN)
         if identity in self._seen:
             _need(self._seen[identity] == node)
             return False
@@ -193,7 +193,7 @@ class Schema:
         try:
             value = json.loads(node["content"])
         except ValueError:
-            raise Refusal(_BROKEN) from None
+            raise ContentError(_BROKEN) from None
         _need(value is None or isinstance(value, bool | int | float | str))
 
     def _check_dictionary(self, node: Node) -> None:
@@ -209,7 +209,7 @@ class Schema:
         _need(len(kinds["content"]) == len(content))
         for kind in kinds["content"]:
             if kind["__loader__"] != "TypeNode" or self._name(kind) not in allowed:
-                raise Refusal(
+                raise ContentError(
                     f"a dictionary has a key of the type {one_line(self._name(kind))}, which would not come back "
                     "as it was",
                     "use keys that are text or numbers",
@@ -240,7 +240,7 @@ class Schema:
             there = attributes.get(key, {"content": "null"})
             if not isinstance(there, dict) or there.get("content") != "null":
                 kind = one_line(self._name(there))
-                raise Refusal(f"{node['__class__']} has {key} set ({kind}), which gapmin does not restore", remedy)
+                raise ContentError(f"{node['__class__']} has {key} set ({kind}), which gapmin does not restore", remedy)
         cls = getattr(importlib.import_module(node["__module__"]), node["__class__"])
         for key, value in attributes.items():
             _check_hides_nothing(cls, key)
@@ -271,7 +271,7 @@ class Schema:
                 seed = self.decode(node)
                 _need(seed is None or type(seed) is int)
             elif node["content"] not in values:
-                raise Refusal(
+                raise ContentError(
                     f"{one_line(name)} has {parameter}={one_line(node['content'])}, which the learner here has not"
                 )
 
@@ -399,11 +399,11 @@ class Schema:
 
 def _need(holds: bool) -> None:
     if not holds:
-        raise Refusal(_BROKEN)
+        raise ContentError(_BROKEN)
 
 
 def _check_hides_nothing(cls: type, key: str) -> None:
     """An attribute that hides a method would take its checks away."""
     there = inspect.getattr_static(cls, key, None)
     if key.startswith("__") or callable(there) or hasattr(type(there), "__get__"):
-        raise Refusal(f"{cls.__name__} has an attribute {one_line(key)!r} that is not data")
+        raise ContentError(f"{cls.__name__} has an attribute {one_line(key)!r} that is not data")
