@@ -39,6 +39,12 @@ class TransferMetaEstimator(MetaEstimatorMixin, BaseEstimator, metaclass=ABCMeta
     random_state: Any
     classes_: NDArray[Any]
 
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        """Add what the parents ask of their parameters to what the class asks of its own."""
+        super().__init_subclass__(**kwargs)
+        declared = [vars(parent).get("_parameter_constraints", {}) for parent in reversed(cls.__mro__)]
+        cls._parameter_constraints = {name: asked for each in declared for name, asked in each.items()}
+
     def _used_rows(self, domain: NDArray[np.int64], weight: Array) -> NDArray[np.bool_]:
         return weight > 0
 
@@ -114,10 +120,7 @@ class TransferMetaEstimator(MetaEstimatorMixin, BaseEstimator, metaclass=ABCMeta
 class TrainsOnRows(TransferMetaEstimator):
     """One that hands its learner weighted rows, or bootstraps of them."""
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **TransferMetaEstimator._parameter_constraints,
-        "resample": ["boolean"],
-    }
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {"resample": ["boolean"]}
 
     resample: bool
 

@@ -112,7 +112,6 @@ class BaseBoosting(TrainsOnRows):
     """What all boosters share: parameters, the loop and its record."""
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **TrainsOnRows._parameter_constraints,
         "n_estimators": [Interval(Integral, 1, None, closed="left")],
         "verbose": ["verbose"],
         "checkpoint_dir": [str, PathLike, None],

@@ -12,7 +12,7 @@ from sklearn.utils._param_validation import StrOptions
 from gapmin._utils.typing import Array
 from gapmin.boosting._base import BaseBoosting, Round
 from gapmin.boosting._learners import Learners
-from gapmin.boosting._loss import RELATIVE_LOSSES, relative_errors
+from gapmin.boosting._loss import relative_errors
 from gapmin.boosting._rows import TrainingRows, compute_scalars
 from gapmin.boosting._vote import CombiningRegressorMixin, VotingClassifierMixin
 from gapmin.boosting._vote_weight import vote_weight
@@ -20,10 +20,7 @@ from gapmin.boosting._vote_weight import vote_weight
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class _AdaBoost(BaseBoosting):
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **BaseBoosting._parameter_constraints,
-        "train_on": [StrOptions({"both", "target"})],
-    }
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {"train_on": [StrOptions({"both", "target"})]}
 
     train_on: str = "both"
 
@@ -73,8 +70,27 @@ class AdaBoostClassifier(_AdaBoost, VotingClassifierMixin):
         return Round(learner, alpha, epsilon, alpha * wrong if 0 < epsilon < 1 else None)
 
 
+class AdaBoostR2(CombiningRegressorMixin):
+    """A round of AdaBoost.R2, where the error and what the weights gain by it may be another's."""
+
+    def _round(self, rows: TrainingRows, learners: Learners, log_weight: Array, so_far: list[Round]) -> Round:
+        (learner,) = learners.train([rows.both], log_weight)
+        errors = relative_errors(learners.predict(learner, rows.both), rows.y, self.loss)
+        epsilon = self._error(rows, np.exp(log_weight), errors)
+        if epsilon >= 0.5:
+            return Round.stop_without_learner(learner, epsilon, so_far)
+        alpha = vote_weight(epsilon, 2, (past.alpha for past in so_far))
+        return Round(learner, alpha, epsilon, self._log_factor(rows, alpha, errors) if epsilon > 0 else None)
+
+    def _error(self, rows: TrainingRows, weight: Array, errors: Array) -> float:
+        return compute_scalars(weight @ errors)[0]
+
+    def _log_factor(self, rows: TrainingRows, alpha: float, errors: Array) -> Array:
+        return alpha * errors
+
+
 @dataclass(eq=False, repr=False, kw_only=True)
-class AdaBoostRegressor(_AdaBoost, CombiningRegressorMixin):
+class AdaBoostRegressor(_AdaBoost, AdaBoostR2):
     """AdaBoost.R2 (Drucker 1997) on all rows, or on the target's; the weighted median of the learners.
 
     Parameters
@@ -107,21 +123,3 @@ class AdaBoostRegressor(_AdaBoost, CombiningRegressorMixin):
     >>> AdaBoostRegressor(random_state=0).fit(X, y).score(X, y) > 0.6
     True
     """
-
-    combine = "median"
-
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **_AdaBoost._parameter_constraints,
-        "loss": [StrOptions(set(RELATIVE_LOSSES))],
-    }
-
-    loss: str = "linear"
-
-    def _round(self, rows: TrainingRows, learners: Learners, log_weight: Array, so_far: list[Round]) -> Round:
-        (learner,) = learners.train([rows.both], log_weight)
-        errors = relative_errors(learners.predict(learner, rows.both), rows.y, self.loss)
-        (epsilon,) = compute_scalars(np.exp(log_weight) @ errors)
-        if epsilon >= 0.5:
-            return Round.stop_without_learner(learner, epsilon, so_far)
-        alpha = vote_weight(epsilon, 2, (past.alpha for past in so_far))
-        return Round(learner, alpha, epsilon, alpha * errors if epsilon > 0 else None)

@@ -14,7 +14,7 @@ from gapmin._utils.typing import Array
 from gapmin.boosting._base import BaseBoosting, Round
 from gapmin.boosting._bound import measure_for_bound, proposition_1
 from gapmin.boosting._learners import Learners
-from gapmin.boosting._loss import RELATIVE_LOSSES, ROUND_OFF, relative_errors
+from gapmin.boosting._loss import ROUND_OFF, relative_errors
 from gapmin.boosting._rows import TrainingRows, compute_scalars
 from gapmin.boosting._vote import CombiningRegressorMixin, VotingClassifierMixin
 from gapmin.boosting._vote_weight import vote_weight
@@ -35,7 +35,6 @@ class _GapBoost(BaseBoosting):
     """What the two algorithms share: auxiliary learners, the down-weighting of disagreement, the cap."""
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **BaseBoosting._parameter_constraints,
         "rho_source": [Interval(Real, -np.inf, 0, closed="right")],
         "rho_target": [Interval(Real, -np.inf, np.inf, closed="neither")],
         "gamma_max": [Interval(Real, 0, None, closed="neither"), None],
@@ -103,11 +102,8 @@ class _GapBoost(BaseBoosting):
 
     def _vote_weight(self, epsilon: float, n_classes: int, so_far: list[Round]) -> tuple[float, bool]:
         """Return alpha (line 7), and whether to go on after this round."""
-        if 0 < epsilon < 1:
-            return vote_weight(epsilon, n_classes), True
-        if self.stop_when_perfect:
-            return vote_weight(epsilon, n_classes, (past.alpha for past in so_far)), False
-        return vote_weight(epsilon, n_classes), True
+        go_on = 0 < epsilon < 1 or not self.stop_when_perfect
+        return vote_weight(epsilon, n_classes, () if go_on else (past.alpha for past in so_far)), go_on
 
     def _log_factor(self, rows: TrainingRows, disagree: Array, alpha: float, error: Array) -> Array:
         """Return beta of every row: lines 8 to 15."""
@@ -216,10 +212,7 @@ class GapBoostClassifier(_GapBoost, VotingClassifierMixin):
     array([0.04, 0.43])
     """
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **_GapBoost._parameter_constraints,
-        "vote": [StrOptions({"hard", "soft"})],
-    }
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {"vote": [StrOptions({"hard", "soft"})]}
 
     vote: str = "hard"
 
@@ -333,13 +326,6 @@ class GapBoostRegressor(_GapBoost, CombiningRegressorMixin):
     """
 
     combine = "mean"
-
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **_GapBoost._parameter_constraints,
-        "loss": [StrOptions(set(RELATIVE_LOSSES))],
-    }
-
-    loss: str = "linear"
 
     def _round(self, rows: TrainingRows, learners: Learners, log_weight: Array, so_far: list[Round]) -> Round:
         weight = np.exp(log_weight)

@@ -16,20 +16,17 @@ from sklearn.utils._param_validation import StrOptions
 from gapmin._utils.typing import Array
 from gapmin.boosting._base import BaseBoosting, Round
 from gapmin.boosting._learners import Learners
-from gapmin.boosting._loss import RELATIVE_LOSSES, relative_errors
 from gapmin.boosting._rows import TrainingRows, compute_scalars
-from gapmin.boosting._vote import CombiningRegressorMixin, VotingClassifierMixin
+from gapmin.boosting._vote import VotingClassifierMixin
 from gapmin.boosting._vote_weight import vote_weight
+from gapmin.boosting.adaboost import AdaBoostR2
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class _TrAdaBoost(BaseBoosting):
     """What the two share: source rows lose weight at a fixed rate, target rows gain it by the error on the target."""
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **BaseBoosting._parameter_constraints,
-        "error_on": [StrOptions({"target", "all"})],
-    }
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {"error_on": [StrOptions({"target", "all"})]}
 
     _settings_of_a_round = ("n_estimators",)
 
@@ -101,7 +98,7 @@ class TrAdaBoostClassifier(_TrAdaBoost, VotingClassifierMixin):
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
-class TrAdaBoostRegressor(_TrAdaBoost, CombiningRegressorMixin):
+class TrAdaBoostRegressor(_TrAdaBoost, AdaBoostR2):
     """TrAdaBoost.R2 (Pardoe & Stone 2010; Algorithm 6 of the paper); the weighted median of the last half.
 
     Parameters
@@ -137,21 +134,3 @@ class TrAdaBoostRegressor(_TrAdaBoost, CombiningRegressorMixin):
     >>> reg.score(X, y) > 0.4
     True
     """
-
-    combine = "median"
-
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **_TrAdaBoost._parameter_constraints,
-        "loss": [StrOptions(set(RELATIVE_LOSSES))],
-    }
-
-    loss: str = "linear"
-
-    def _round(self, rows: TrainingRows, learners: Learners, log_weight: Array, so_far: list[Round]) -> Round:
-        (learner,) = learners.train([rows.both], log_weight)
-        errors = relative_errors(learners.predict(learner, rows.both), rows.y, self.loss)
-        epsilon = self._error(rows, np.exp(log_weight), errors)
-        if epsilon >= 0.5:
-            return Round.stop_without_learner(learner, epsilon, so_far)
-        alpha = vote_weight(epsilon, 2, (past.alpha for past in so_far))
-        return Round(learner, alpha, epsilon, self._log_factor(rows, alpha, errors) if epsilon > 0 else None)
