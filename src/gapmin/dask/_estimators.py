@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import inspect
+from abc import abstractmethod
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
 import dask.array as da
@@ -30,28 +31,14 @@ from gapmin.dask._learners import DaskLearners
 from gapmin.linear import WeightedLogisticRegression
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class OnDask(BaseBoosting):
     """What a booster does otherwise on a cluster: where rows come from, who trains, and what predictions are."""
 
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {"client": [object]}
     local_class: ClassVar[type[BaseBoosting]]
-    client: Any
-    sample_weight_: Any
 
-    def __init_subclass__(cls, **kwargs: Any) -> None:
-        """Give the class the parameters of its local one, and a client."""
-        super().__init_subclass__(**kwargs)
-        if "local_class" not in vars(cls):
-            return
-        signature = inspect.signature(cls.local_class.__init__)
-        client = inspect.Parameter("client", inspect.Parameter.KEYWORD_ONLY, default=None)
-
-        def __init__(self: OnDask, *args: Any, client: Any = None, **settings: Any) -> None:  # noqa: N807
-            self.local_class.__init__(self, *args, **settings)
-            self.client = client
-
-        __init__.__signature__ = signature.replace(parameters=[*signature.parameters.values(), client])  # type: ignore[attr-defined]
-        cls.__init__ = __init__  # type: ignore[method-assign]
-        cls._parameter_constraints = {**cls.local_class._parameter_constraints, "client": [object]}
+    client: Any = None
 
     def __sklearn_clone__(self) -> Self:
         settings = self.get_params(deep=False)
@@ -106,9 +93,7 @@ class OnDask(BaseBoosting):
         local.__dict__.update(fitted)
         return local
 
-    def _on_chunks(
-        self, method: str, X: Any, dtype: Any, n_columns: int | None = None, stage: int | None = None
-    ) -> Any:
+    def _on_chunks(self, method: str, X: Any, stage: int | None = None) -> Any:
         """Return what a method of the local booster, or of its first rounds, makes of each chunk of X."""
         local = self.to_local()
         local.estimators_ = local.estimators_[:stage]
@@ -116,9 +101,13 @@ class OnDask(BaseBoosting):
         self._check_columns(X)
         local.__dict__.pop("feature_names_in_", None)  # they were compared, and blocks are arrays
         X = as_matrix(X, self.local_class.__name__)
+        n_classes = len(getattr(self, "classes_", ()))
+        by_class = method.endswith("proba") or (method == "decision_function" and n_classes > 2)
+        n_columns = n_classes if by_class else 1
+        dtype = self.classes_.dtype if method == "predict" and n_classes else np.dtype(np.float64)
         blocks = by_chunk(_predict_block, X, booster=local, method=method, n_columns=n_columns, dtype_=dtype)
-        shaped = da.Array(blocks.dask, blocks.name, (X.chunks[0], (n_columns or 1,)), dtype=dtype)
-        return shaped[:, 0] if n_columns is None else shaped
+        shaped = da.Array(blocks.dask, blocks.name, (X.chunks[0], (n_columns,)), dtype=dtype)
+        return shaped if by_class else shaped[:, 0]
 
     def _check_columns(self, X: Any) -> None:
         names, own = feature_names(X), getattr(self, "feature_names_in_", None)
@@ -130,6 +119,22 @@ class OnDask(BaseBoosting):
                 "as input: give the columns of the fit"
             )
 
+    def predict(self, X: Any, _stage: int | None = None) -> Any:
+        """Return the class with the most votes, or the combined value, as a Dask array."""
+        return self._on_chunks("predict", X, _stage)
+
+    @abstractmethod
+    def score(self, X: Any, y: Any, sample_weight: Any = None, _stage: int | None = None) -> float:
+        """Return a number, for which the cluster is asked at once."""
+
+    def staged_predict(self, X: Any) -> Iterator[Any]:
+        """Yield `predict` after each round."""
+        return (self.predict(X, stage) for stage in self._stage_numbers())
+
+    def staged_score(self, X: Any, y: Any, sample_weight: Any = None) -> Iterator[float]:
+        """Yield `score` after each round."""
+        return (self.score(X, y, sample_weight, stage) for stage in self._stage_numbers())
+
     def _stage_numbers(self) -> range:
         check_is_fitted(self)
         return range(1, len(self.estimators_) + 1)
@@ -138,30 +143,17 @@ class OnDask(BaseBoosting):
 class ClassifierOnDask(OnDask):
     """Votes as Dask arrays."""
 
-    def predict(self, X: Any, _stage: int | None = None) -> Any:
-        """Return the class with the most votes, as a Dask array."""
-        check_is_fitted(self)
-        return self._on_chunks("predict", X, self.classes_.dtype, stage=_stage)
-
     def predict_proba(self, X: Any, _stage: int | None = None) -> Any:
         """Return the share of the vote that each class has, as a Dask array."""
-        check_is_fitted(self)
-        return self._on_chunks("predict_proba", X, np.dtype(np.float64), self.classes_.size, _stage)
+        return self._on_chunks("predict_proba", X, _stage)
 
     def predict_log_proba(self, X: Any) -> Any:
         """Return the logarithm of `predict_proba`, as a Dask array."""
-        check_is_fitted(self)
-        return self._on_chunks("predict_log_proba", X, np.dtype(np.float64), self.classes_.size)
+        return self._on_chunks("predict_log_proba", X)
 
     def decision_function(self, X: Any, _stage: int | None = None) -> Any:
         """Return f(x) as a Dask array: of shape (n_rows,) for two classes, else (n_rows, n_classes)."""
-        check_is_fitted(self)
-        n_columns = None if self.classes_.size == 2 else self.classes_.size
-        return self._on_chunks("decision_function", X, np.dtype(np.float64), n_columns, _stage)
-
-    def staged_predict(self, X: Any) -> Iterator[Any]:
-        """Yield `predict` after each round."""
-        return (self.predict(X, stage) for stage in self._stage_numbers())
+        return self._on_chunks("decision_function", X, _stage)
 
     def staged_predict_proba(self, X: Any) -> Iterator[Any]:
         """Yield `predict_proba` after each round."""
@@ -178,25 +170,12 @@ class ClassifierOnDask(OnDask):
             right, whole = compute_scalars((weight * (predicted == y)).sum(), weight.sum())
         return right / whole
 
-    def staged_score(self, X: Any, y: Any, sample_weight: Any = None) -> Iterator[float]:
-        """Yield the accuracy after each round."""
-        return (self.score(X, y, sample_weight, stage) for stage in self._stage_numbers())
-
 
 class RegressorOnDask(OnDask):
     """Means and medians as Dask arrays."""
 
     def _default_learner(self) -> BaseEstimator:
         return Ridge()
-
-    def predict(self, X: Any, _stage: int | None = None) -> Any:
-        """Return the combined value, as a Dask array."""
-        check_is_fitted(self)
-        return self._on_chunks("predict", X, np.dtype(np.float64), stage=_stage)
-
-    def staged_predict(self, X: Any) -> Iterator[Any]:
-        """Yield `predict` after each round."""
-        return (self.predict(X, stage) for stage in self._stage_numbers())
 
     def score(self, X: Any, y: Any, sample_weight: Any = None, _stage: int | None = None) -> float:
         """Return the R2 score: a number, for which the cluster is asked at once."""
@@ -206,16 +185,11 @@ class RegressorOnDask(OnDask):
             left, spread = compute_scalars((weight * (y - predicted) ** 2).sum(), (weight * (y - mean) ** 2).sum())
         return 1 - left / spread if spread else float(left == 0)
 
-    def staged_score(self, X: Any, y: Any, sample_weight: Any = None) -> Iterator[float]:
-        """Yield the R2 score after each round."""
-        return (self.score(X, y, sample_weight, stage) for stage in self._stage_numbers())
 
-
-def _predict_block(X: Any, booster: Any, method: str, n_columns: int | None, dtype_: Any) -> Any:
+def _predict_block(X: Any, booster: Any, method: str, n_columns: int, dtype_: Any) -> Any:
     if X.shape[0] == 0:
-        return np.empty((0, n_columns or 1), dtype=dtype_)
-    values = np.asarray(getattr(booster, method)(X))
-    return values.reshape(X.shape[0], n_columns or 1)
+        return np.empty((0, n_columns), dtype=dtype_)
+    return np.asarray(getattr(booster, method)(X)).reshape(X.shape[0], n_columns)
 
 
 def _alike(y: Any, sample_weight: Any, predicted: Any) -> tuple[Any, Any, Any]:
@@ -227,6 +201,7 @@ def _alike(y: Any, sample_weight: Any, predicted: Any) -> tuple[Any, Any, Any]:
     return y, weight, predicted
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class DaskGapBoostClassifier(ClassifierOnDask, GapBoostClassifier):
     """gapBoost on Dask arrays and DataFrames: the rounds of `gapmin.GapBoostClassifier`, on rows that live in chunks.
 
@@ -274,6 +249,7 @@ class DaskGapBoostClassifier(ClassifierOnDask, GapBoostClassifier):
     local_class = GapBoostClassifier
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class DaskGapBoostRegressor(RegressorOnDask, GapBoostRegressor):
     """gapBoostR on Dask collections: as `gapmin.GapBoostRegressor`, where rows live as for `DaskGapBoostClassifier`.
 
@@ -284,30 +260,35 @@ class DaskGapBoostRegressor(RegressorOnDask, GapBoostRegressor):
     local_class = GapBoostRegressor
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class DaskAdaBoostClassifier(ClassifierOnDask, AdaBoostClassifier):
     """`gapmin.AdaBoostClassifier` on Dask collections; see `DaskGapBoostClassifier` for learners and client."""
 
     local_class = AdaBoostClassifier
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class DaskAdaBoostRegressor(RegressorOnDask, AdaBoostRegressor):
     """`gapmin.AdaBoostRegressor` on Dask collections; see `DaskGapBoostRegressor` for learners and client."""
 
     local_class = AdaBoostRegressor
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class DaskTrAdaBoostClassifier(ClassifierOnDask, TrAdaBoostClassifier):
     """`gapmin.TrAdaBoostClassifier` on Dask collections; see `DaskGapBoostClassifier` for learners and client."""
 
     local_class = TrAdaBoostClassifier
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class DaskTrAdaBoostRegressor(RegressorOnDask, TrAdaBoostRegressor):
     """`gapmin.TrAdaBoostRegressor` on Dask collections; see `DaskGapBoostRegressor` for learners and client."""
 
     local_class = TrAdaBoostRegressor
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class DaskTransferBoostClassifier(ClassifierOnDask, TransferBoostClassifier):
     """`gapmin.TransferBoostClassifier` on Dask collections; see `DaskGapBoostClassifier` for learners and client."""
 

@@ -69,7 +69,7 @@ def make_rows(booster: Any, X: Any, y: Any, sample_domain: Any, sample_weight: A
     if y is None:
         raise ValueError(f"{type(booster).__name__} requires y to be passed, but the target y is None.")
     names = feature_names(X)
-    X = as_matrix(X, type(booster).local_class.__name__)
+    X = as_matrix(X, booster.local_class.__name__)
     booster.n_features_in_ = X.shape[1]
     if names is not None:
         booster.feature_names_in_ = names
