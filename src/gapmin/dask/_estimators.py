@@ -14,17 +14,9 @@ from sklearn.linear_model import Ridge
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from gapmin.boosting import (
-    AdaBoostClassifier,
-    AdaBoostRegressor,
-    GapBoostClassifier,
-    GapBoostRegressor,
-    TrAdaBoostClassifier,
-    TrAdaBoostRegressor,
-    TransferBoostClassifier,
-)
+from gapmin import boosting
 from gapmin.boosting.building_blocks import BaseBoosting, compute_scalars
-from gapmin.dask._chunks import by_chunk
+from gapmin.dask._chunks import matrix
 from gapmin.dask._cluster import on_cluster
 from gapmin.dask._input import as_matrix, as_vector, feature_names, make_rows
 from gapmin.dask._learners import DaskLearners
@@ -36,9 +28,13 @@ class OnDask(BaseBoosting):
     """What a booster does otherwise on a cluster: where rows come from, who trains, and what predictions are."""
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {"client": [object]}
-    local_class: ClassVar[type[BaseBoosting]]
 
     client: Any = None
+
+    @property
+    def local_class(self) -> Any:
+        """The class of `gapmin.boosting` whose rounds these are."""
+        return next(each for each in type(self).__mro__ if not issubclass(each, OnDask))
 
     def __sklearn_clone__(self) -> Self:
         settings = self.get_params(deep=False)
@@ -105,9 +101,9 @@ class OnDask(BaseBoosting):
         by_class = method.endswith("proba") or (method == "decision_function" and n_classes > 2)
         n_columns = n_classes if by_class else 1
         dtype = self.classes_.dtype if method == "predict" and n_classes else np.dtype(np.float64)
-        blocks = by_chunk(_predict_block, X, booster=local, method=method, n_columns=n_columns, dtype_=dtype)
-        shaped = da.Array(blocks.dask, blocks.name, (X.chunks[0], (n_columns,)), dtype=dtype)
-        return shaped if by_class else shaped[:, 0]
+        settings = {"booster": local, "method": method, "width": n_columns, "dtype_": dtype}
+        table = matrix(_predict_block, X.chunks[0], n_columns, dtype, X, **settings)
+        return table if by_class else table[:, 0]
 
     def _check_columns(self, X: Any) -> None:
         names, own = feature_names(X), getattr(self, "feature_names_in_", None)
@@ -186,10 +182,10 @@ class RegressorOnDask(OnDask):
         return 1 - left / spread if spread else float(left == 0)
 
 
-def _predict_block(X: Any, booster: Any, method: str, n_columns: int, dtype_: Any) -> Any:
+def _predict_block(X: Any, booster: Any, method: str, width: int, dtype_: Any) -> Any:
     if X.shape[0] == 0:
-        return np.empty((0, n_columns), dtype=dtype_)
-    return np.asarray(getattr(booster, method)(X)).reshape(X.shape[0], n_columns)
+        return np.empty((0, width), dtype=dtype_)
+    return np.asarray(getattr(booster, method)(X)).reshape(X.shape[0], width)
 
 
 def _alike(y: Any, sample_weight: Any, predicted: Any) -> tuple[Any, Any, Any]:
@@ -202,7 +198,7 @@ def _alike(y: Any, sample_weight: Any, predicted: Any) -> tuple[Any, Any, Any]:
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
-class DaskGapBoostClassifier(ClassifierOnDask, GapBoostClassifier):
+class DaskGapBoostClassifier(ClassifierOnDask, boosting.GapBoostClassifier):
     """gapBoost on Dask arrays and DataFrames: the rounds of `gapmin.GapBoostClassifier`, on rows that live in chunks.
 
     X is read anew at every pass and may be larger than memory; weights, errors and disagreement stay with the workers,
@@ -246,50 +242,36 @@ class DaskGapBoostClassifier(ClassifierOnDask, GapBoostClassifier):
     True
     """
 
-    local_class = GapBoostClassifier
-
 
 @dataclass(eq=False, repr=False, kw_only=True)
-class DaskGapBoostRegressor(RegressorOnDask, GapBoostRegressor):
+class DaskGapBoostRegressor(RegressorOnDask, boosting.GapBoostRegressor):
     """gapBoostR on Dask collections: as `gapmin.GapBoostRegressor`, where rows live as for `DaskGapBoostClassifier`.
 
     The base learner is `Ridge()` by default, or another `Ridge`, a `LinearRegression` (each from one pass of sums for
     all learners of a round), or a regressor with a fit of Dask's, such as `xgboost.dask.DaskXGBRegressor`.
     """
 
-    local_class = GapBoostRegressor
-
 
 @dataclass(eq=False, repr=False, kw_only=True)
-class DaskAdaBoostClassifier(ClassifierOnDask, AdaBoostClassifier):
+class DaskAdaBoostClassifier(ClassifierOnDask, boosting.AdaBoostClassifier):
     """`gapmin.AdaBoostClassifier` on Dask collections; see `DaskGapBoostClassifier` for learners and client."""
 
-    local_class = AdaBoostClassifier
-
 
 @dataclass(eq=False, repr=False, kw_only=True)
-class DaskAdaBoostRegressor(RegressorOnDask, AdaBoostRegressor):
+class DaskAdaBoostRegressor(RegressorOnDask, boosting.AdaBoostRegressor):
     """`gapmin.AdaBoostRegressor` on Dask collections; see `DaskGapBoostRegressor` for learners and client."""
 
-    local_class = AdaBoostRegressor
-
 
 @dataclass(eq=False, repr=False, kw_only=True)
-class DaskTrAdaBoostClassifier(ClassifierOnDask, TrAdaBoostClassifier):
+class DaskTrAdaBoostClassifier(ClassifierOnDask, boosting.TrAdaBoostClassifier):
     """`gapmin.TrAdaBoostClassifier` on Dask collections; see `DaskGapBoostClassifier` for learners and client."""
 
-    local_class = TrAdaBoostClassifier
-
 
 @dataclass(eq=False, repr=False, kw_only=True)
-class DaskTrAdaBoostRegressor(RegressorOnDask, TrAdaBoostRegressor):
+class DaskTrAdaBoostRegressor(RegressorOnDask, boosting.TrAdaBoostRegressor):
     """`gapmin.TrAdaBoostRegressor` on Dask collections; see `DaskGapBoostRegressor` for learners and client."""
 
-    local_class = TrAdaBoostRegressor
-
 
 @dataclass(eq=False, repr=False, kw_only=True)
-class DaskTransferBoostClassifier(ClassifierOnDask, TransferBoostClassifier):
+class DaskTransferBoostClassifier(ClassifierOnDask, boosting.TransferBoostClassifier):
     """`gapmin.TransferBoostClassifier` on Dask collections; see `DaskGapBoostClassifier` for learners and client."""
-
-    local_class = TransferBoostClassifier

@@ -16,7 +16,7 @@ from sklearn.utils.validation import _check_y
 
 from gapmin._utils.typing import Array
 from gapmin.base import check_labels, check_sample_weight
-from gapmin.dask._chunks import gather, vector
+from gapmin.dask._chunks import gather, matrix, vector
 from gapmin.dask._rows import DaskRows
 from gapmin.domains import TARGET, check_domains
 
@@ -119,14 +119,13 @@ def _rows(booster: Any, X: Any, labels: Any, domain: Any, weight: Any, used: Any
     n_classes = 0 if classes is None else classes.size
     tables = gather(_table, labels, domain, weight, domains=domains, n_classes=n_classes)
     counts, multiplicities, class_counts = (np.array(each) for each in zip(*tables, strict=True))
+    dtype = X.dtype if X.dtype in (np.float32, np.float64) else np.dtype(np.float64)
     rows = DaskRows(
-        X,
+        matrix(_read, sizes, X.shape[1], dtype, X, used, dtype_=dtype),
         labels,
         domain,
         weight,
         used=used,
-        n_features=X.shape[1],
-        dtype=X.dtype if X.dtype in (np.float32, np.float64) else np.dtype(np.float64),
         domains=domains.tolist(),
         counts=counts,
         multiplicities=multiplicities.sum(axis=0),
@@ -216,6 +215,12 @@ def _facts(
     """Return the number of used rows of a chunk, their domains, and their classes."""
     classes = np.unique(labels[used]) if is_classifier else np.empty(0)
     return int(used.sum()), np.unique(domain[used]), classes
+
+
+def _read(X: Any, used: NDArray[np.bool_] | None, dtype_: Any) -> Any:
+    """Return a block of X as floats, its used rows only."""
+    X = X.tocsr().astype(dtype_, copy=False) if sp.issparse(X) else np.asarray(X, dtype=dtype_)
+    return X if used is None else X[np.flatnonzero(used)]
 
 
 def _used(values: NDArray[Any], used: NDArray[np.bool_]) -> NDArray[Any]:

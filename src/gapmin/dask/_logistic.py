@@ -13,7 +13,7 @@ from sklearn.base import clone
 from gapmin._utils.typing import Array
 from gapmin.dask._chunks import total
 from gapmin.dask._fits import Job
-from gapmin.dask._rows import DaskRows, read, select
+from gapmin.dask._rows import DaskRows, select
 from gapmin.linear import WeightedLogisticRegression
 from gapmin.linear.solvers import LogisticObjective, Solution, SummedLogistic, descend, tolerance, write_into
 
@@ -50,11 +50,11 @@ class LogisticsOnDask:
         objectives, descents, points = [], [], []
         for k, part in enumerate(parts):
             objective = SummedLogistic(
-                self.rows.n_features,
+                self.rows.X.shape[1],
                 part.classes.size,
                 self.template.lam,
                 self.template.fit_intercept,
-                self.rows.dtype,
+                self.rows.X.dtype,
                 partial(self._bound, k, wanted[k], log_weights),
             )
             start = self._last.get(part.name, np.zeros(objective.penalty.n_parameters))
@@ -90,29 +90,24 @@ class LogisticsOnDask:
         sums = total(
             logistic_sums,
             rows.X,
-            rows.used,
             rows.y,
             rows.domain,
             *different.values(),
             wanted=list(wanted.values()),
             places=list(places.values()),
-            dtype_=rows.dtype,
         )
         return dict(zip(wanted, sums, strict=True))
 
 
 def logistic_sums(
     X: Any,
-    used: Any,
     codes: NDArray[Any],
     domain: NDArray[Any],
     *log_weights: Array,
     wanted: list[Wanted],
     places: list[int],
-    dtype_: Any,
 ) -> list[Any]:
     """Return for each learner the sums over a chunk: loss, gradient, curvature."""
-    X = read(X, used, dtype_)
     results: list[Any] = []
     for each, place in zip(wanted, places, strict=True):
         chosen = select(domain, each.members)

@@ -8,7 +8,6 @@ from typing import Any
 
 import dask.array as da
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import NDArray
 from scipy.special import logsumexp
 
@@ -41,11 +40,9 @@ class DaskPart(Part):
     @cached_property
     def X(self) -> Any:
         """The rows' features, in chunks of at least one row."""
-        rows = self._rows
-        X = matrix(
-            _pick_rows, self.sizes, rows.n_features, rows.dtype, rows.X, rows.used, rows.domain, members=self.members
-        )
-        return self.without_empty_chunks(X)
+        X, domain = self._rows.X, self._rows.domain
+        own = matrix(_pick, self.sizes, X.shape[1], X.dtype, X, domain, members=self.members)
+        return self.without_empty_chunks(own)
 
     def without_empty_chunks(self, array: Any) -> Any:
         """Return an array of these rows with the chunks left out that have none."""
@@ -65,9 +62,7 @@ class DaskPart(Part):
 
     def project(self, direction: Array) -> tuple[Any, float]:
         """Return <direction, x> for every row, and the largest ||x||^2; one pass over X."""
-        rows = self._rows
-        pair = matrix(_project, rows.sizes, 2, np.float64, rows.X, rows.used, dtype_=rows.dtype, direction=direction)
-        pair = pair.persist()
+        pair = matrix(_project, self._rows.sizes, 2, np.float64, self._rows.X, direction=direction).persist()
         return self.take(pair[:, 0]), float(self.take(pair[:, 1]).max())
 
 
@@ -77,13 +72,10 @@ class DaskRows(TrainingRows):
 
     Attributes
     ----------
-    X : dask array of shape (n_given, n_features)
-        As given, read anew at every pass; rows that are not used are left out as they are read.
+    X : dask array of shape (n_rows, n_features)
+        Read anew at every pass: as floats, and without the rows that are not used.
     used : dask array of bool of shape (n_given,) or None
         Which rows are used; None where all are.
-    n_features : int
-    dtype : dtype
-        What the rows are read as.
     domains : list of int
         -1 and the numbers of the sources.
     counts : ndarray of shape (n_chunks, n_domains)
@@ -95,8 +87,6 @@ class DaskRows(TrainingRows):
     """
 
     used: Any
-    n_features: int
-    dtype: Any
     domains: list[int]
     counts: NDArray[np.int64]
     multiplicities: Array
@@ -157,12 +147,6 @@ class DaskRows(TrainingRows):
         return vector(_put_back, self.used.chunks[0], vector_.dtype, vector_, self.used)
 
 
-def read(X: Any, used: NDArray[np.bool_] | None, dtype: Any) -> Any:
-    """Return a block of X as numbers, its used rows only."""
-    X = X.tocsr().astype(dtype, copy=False) if sp.issparse(X) else np.asarray(X, dtype=dtype)
-    return X if used is None else X[np.flatnonzero(used)]
-
-
 def select(domain: NDArray[Any], members: tuple[int, ...] | None) -> Any:
     """Return which rows of a chunk are of these domains: an index, a slice where all are."""
     if members is None:
@@ -175,18 +159,11 @@ def _hashes(*blocks: Any) -> list[str]:
     return [hashed(block) for block in blocks]
 
 
-def _pick(values: NDArray[Any], domain: NDArray[Any], members: tuple[int, ...]) -> NDArray[Any]:
+def _pick(values: Any, domain: NDArray[Any], members: tuple[int, ...] | None) -> Any:
     return values[select(domain, members)]
 
 
-def _pick_rows(X: Any, used: Any, domain: NDArray[Any], members: tuple[int, ...] | None) -> Any:
-    X = X.tocsr() if sp.issparse(X) else np.asarray(X)
-    X = X if used is None else X[np.flatnonzero(used)]
-    return X[select(domain, members)]
-
-
-def _project(X: Any, used: Any, dtype_: Any, direction: Array) -> Array:
-    X = read(X, used, dtype_)
+def _project(X: Any, direction: Array) -> Array:
     return np.column_stack([np.asarray(X @ direction), squared_norms(X)])
 
 

@@ -27,6 +27,7 @@ MOST_INFLATION = 100
 LARGEST_DEFLATED = 2**26
 """How many bytes a deflated member may have: read as JSON, it takes some ten times as many."""
 
+BROKEN = "its schema is not one that skops writes"
 COPY_AGAIN = "copy it again, or fit the model again"
 
 _SEAL = b"gapmin sha256 "
@@ -46,6 +47,12 @@ class ContentError(Exception):
     def __init__(self, fault: str, remedy: str | None = None) -> None:
         super().__init__(fault)
         self.fault, self.remedy = fault, remedy
+
+
+def need(holds: bool, fault: str = BROKEN) -> None:
+    """Refuse the content where something does not hold."""
+    if not holds:
+        raise ContentError(fault)
 
 
 def pack(members: Mapping[str, bytes]) -> bytes:

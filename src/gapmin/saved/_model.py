@@ -85,7 +85,8 @@ def save_model(
     import_skops()
     try:
         _check_model(model)
-        content = _write(model, _plain(schema, "schema"), _plain(about or {}, "about"))
+        facts = {"about": _plain(about or {}, "about"), "format": MODEL_FORMAT, "schema": _plain(schema, "schema")}
+        content = pack_object(model, facts)
         _restore(content)
     except ContentError as refusal:
         remedy = refusal.remedy or "keep such a model with joblib, and load it only where you trust it"
@@ -153,10 +154,6 @@ def _plain(value: Any, name: str) -> Any:
         remedy = "use text, finite numbers, True, None, lists, dictionaries with text as keys"
         raise ContentError(f"{name} has values that JSON does not keep", remedy)
     return value
-
-
-def _write(model: Any, schema: dict[str, Any] | None, about: dict[str, Any]) -> bytes:
-    return pack_object(model, {"about": about, "format": MODEL_FORMAT, "schema": schema})
 
 
 def _restore(content: bytes) -> SavedModel:
