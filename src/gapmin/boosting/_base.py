@@ -42,7 +42,7 @@ class Round:
     keep : bool
         Whether the learner joins the ensemble.
     record : object
-        What the algorithm itself wants to remember of the round.
+        What the algorithm itself records of the round.
     """
 
     learner: Any
@@ -70,7 +70,7 @@ class State:
     masses: list[Array] = field(default_factory=list)
     ended: bool = False
 
-    def newest(self, learners: Learners) -> dict[str, Any]:
+    def last_round(self, learners: Learners) -> dict[str, Any]:
         """Return the last round as a checkpoint keeps it."""
         if not self.rounds:
             return {}
@@ -79,12 +79,12 @@ class State:
         found = {"alpha": float(last.alpha), "error": float(last.error), "record": record, "mass": self.masses[-1]}
         return {"learners": learners.of_round(last.learner), **found}
 
-    def kept(self, rows: TrainingRows, learners: Learners) -> dict[str, Any]:
+    def to_dict(self, rows: TrainingRows, learners: Learners) -> dict[str, Any]:
         """Return what the next round starts from, as a checkpoint keeps it."""
-        return {"log_weight": rows.to_disk(self.log_weight), "learners": learners.remember()}
+        return {"log_weight": rows.to_disk(self.log_weight), "learners": learners.get_state()}
 
     @classmethod
-    def restored(cls, kept: dict[str, Any], past: list[dict[str, Any]], n_rows: int, n_recorded: int) -> State:
+    def from_checkpoint(cls, kept: dict[str, Any], past: list[dict[str, Any]], n_rows: int, n_recorded: int) -> State:
         """Return the state that a checkpoint kept; raise ValueError where it cannot be that of such a fit."""
         log_weight = kept["log_weight"]
         if log_weight is not None:
@@ -167,7 +167,8 @@ class BaseBoosting(TrainsOnRows):
                 break
             self._advance(state, rows, learners)
             if checkpoint is not None:
-                checkpoint.write(len(state.rounds), state.ended, state.newest(learners), state.kept(rows, learners))
+                content = state.last_round(learners), state.to_dict(rows, learners)
+                checkpoint.write(len(state.rounds), state.ended, *content)
 
         rounds, log_weight = state.rounds, state.log_weight
         self.estimators_ = [outcome.learner for outcome in rounds]
@@ -197,10 +198,10 @@ class BaseBoosting(TrainsOnRows):
             return None
         kept, past = found
         with checkpoint.reading():
-            state = State.restored(kept, past, len(rows), self._n_recorded(rows))
+            state = State.from_checkpoint(kept, past, len(rows), self._n_recorded(rows))
             for each in past:
                 learners.check(each["learners"], rows)
-            learners.recall(kept["learners"], [each["learners"] for each in past], rows)
+            learners.set_state(kept["learners"], [each["learners"] for each in past], rows)
         # Weights that live elsewhere are found anew, by rounds whose learners are known.
         return None if kept["log_weight"] is None else state
 

@@ -165,12 +165,12 @@ class Learners:
         """Return the learners that a checkpoint keeps of the last round, the one that votes first."""
         return [learner]
 
-    def remember(self) -> dict[str, Any]:
+    def get_state(self) -> dict[str, Any]:
         """Return what the next round needs to know of the past ones, as a checkpoint keeps it."""
         return {"random": self.random_state, "warm": {name: fits.remember() for name, fits in self._warm.items()}}
 
-    def recall(self, state: dict[str, Any], rounds: list[list[Any]], rows: TrainingRows) -> None:
-        """Go on from what was remembered, given the learners of the past rounds."""
+    def set_state(self, state: dict[str, Any], rounds: list[list[Any]], rows: TrainingRows) -> None:
+        """Go on from such a state, given the learners of the past rounds."""
         self.random_state.set_state(state["random"].get_state())
         parts = {part.name: part for part in [rows.both, rows.target, *rows.sources, *rows.each_source_with_target]}
         for name, fits in state["warm"].items():

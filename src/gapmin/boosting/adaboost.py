@@ -39,15 +39,8 @@ class AdaBoostClassifier(_AdaBoost, VotingClassifierMixin):
     n_estimators : int, default=20
     train_on : {"both", "target"}, default="both"
         "target" leaves the source rows out.
-    resample : bool, default=False
-        Hand each learner a weighted bootstrap of its rows instead of weights.
-    n_jobs : int, default=None
-        As in `GapBoostClassifier`; there is one learner a round, so it makes no difference.
-    random_state : int, RandomState instance or None, default=None
-    verbose : int, default=0
-        1 shows a progress bar.
-    checkpoint_dir : path, default=None
-        As in `GapBoostClassifier`.
+    resample, n_jobs, random_state, verbose, checkpoint_dir
+        As in `GapBoostClassifier`; there is one learner a round, so `n_jobs` makes no difference.
 
     Attributes
     ----------
@@ -102,14 +95,8 @@ class AdaBoostRegressor(_AdaBoost, AdaBoostR2):
         "target" leaves the source rows out.
     loss : {"linear", "square", "exponential"}, default="linear"
         How an error counts relative to the largest.
-    resample : bool, default=False
-        Hand each learner a weighted bootstrap of its rows instead of weights.
-    n_jobs : int, default=None
-    random_state : int, RandomState instance or None, default=None
-    verbose : int, default=0
-        1 shows a progress bar.
-    checkpoint_dir : path, default=None
-        As in `GapBoostClassifier`.
+    resample, n_jobs, random_state, verbose, checkpoint_dir
+        As in `GapBoostClassifier`; there is one learner a round, so `n_jobs` makes no difference.
 
     Attributes
     ----------

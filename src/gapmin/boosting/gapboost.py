@@ -113,7 +113,7 @@ class _GapBoost(BaseBoosting):
         return rho + alpha * error
 
     def _measure(self, rows: TrainingRows, disagree: Array, weight: Array, error: Array) -> tuple[float, GapRecord]:
-        """Return epsilon (line 6), given what each row adds to it, and what is to be remembered of the round."""
+        """Return epsilon (line 6), given what each row adds to it, and what is recorded of the round."""
         weighted, in_target = weight * disagree, rows.domain < 0
         epsilon, on_source, on_target, largest = compute_scalars(
             error,
@@ -280,24 +280,9 @@ class GapBoostRegressor(_GapBoost, CombiningRegressorMixin):
         The same for target rows, at least `rho_source`; above 0 it is what they gain at full agreement.
     gamma_max : float, default=None
         The largest weight of a row; None is 1 / sqrt(number of target rows).
-    exact_cap : bool, default=False
-        Printed, the cap is applied before the weights are normalised and may be exceeded after it. True makes it hold.
-    target_share : float, default=None
-        The mass the target's rows start with; None, as printed, gives every row the same weight.
-    stop_when_perfect : bool, default=True
-        End with a learner that makes no error, which then decides alone. False goes on, with such learners as equals:
-        the weights still move where the auxiliary learners disagree. Worth it with fully grown trees.
     loss : {"linear", "square", "exponential"}, default="linear"
         How an error counts relative to the largest; linear is printed.
-    resample : bool, default=False
-        Hand each learner a weighted bootstrap of its rows instead of weights.
-    n_jobs : int, default=None
-        Threads for the learners of one round. The result does not depend on it.
-    random_state : int, RandomState instance or None, default=None
-        For bootstraps and for base learners with randomness of their own.
-    verbose : int, default=0
-        1 shows a progress bar.
-    checkpoint_dir : path, default=None
+    exact_cap, target_share, stop_when_perfect, resample, n_jobs, random_state, verbose, checkpoint_dir
         As in `GapBoostClassifier`.
 
     Attributes

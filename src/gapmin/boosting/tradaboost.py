@@ -63,14 +63,9 @@ class TrAdaBoostClassifier(_TrAdaBoost, VotingClassifierMixin):
     n_estimators : int, default=20
     error_on : {"target", "all"}, default="target"
         Rows over which epsilon is measured: the target's, as in the original, or all, as printed in the paper.
-    resample : bool, default=False
-        Hand each learner a weighted bootstrap of its rows instead of weights.
-    n_jobs : int, default=None
-    random_state : int, RandomState instance or None, default=None
-    verbose : int, default=0
-        1 shows a progress bar.
-    checkpoint_dir : path, default=None
-        As in `GapBoostClassifier`; but the weights depend on `n_estimators`, and another number of them is refused.
+    resample, n_jobs, random_state, verbose, checkpoint_dir
+        As in `GapBoostClassifier`; but the weights depend on `n_estimators`, and a checkpoint with another number of
+        them is refused.
 
     Attributes
     ----------
@@ -110,14 +105,9 @@ class TrAdaBoostRegressor(_TrAdaBoost, AdaBoostR2):
         Rows over which epsilon is measured: the target's, as in the original, or all, as printed in the paper.
     loss : {"linear", "square", "exponential"}, default="linear"
         How an error counts relative to the largest.
-    resample : bool, default=False
-        Hand each learner a weighted bootstrap of its rows instead of weights.
-    n_jobs : int, default=None
-    random_state : int, RandomState instance or None, default=None
-    verbose : int, default=0
-        1 shows a progress bar.
-    checkpoint_dir : path, default=None
-        As in `GapBoostClassifier`; but the weights depend on `n_estimators`, and another number of them is refused.
+    resample, n_jobs, random_state, verbose, checkpoint_dir
+        As in `GapBoostClassifier`; but the weights depend on `n_estimators`, and a checkpoint with another number of
+        them is refused.
 
     Attributes
     ----------

@@ -27,14 +27,7 @@ class TransferBoostClassifier(VotingClassifierMixin):
     estimator : estimator, default=None
         The base learner; None is `gapmin.linear.WeightedLogisticRegression(lam=0.01)`.
     n_estimators : int, default=20
-    resample : bool, default=False
-        Hand each learner a weighted bootstrap of its rows instead of weights.
-    n_jobs : int, default=None
-        Threads for the learners of one round. The result does not depend on it.
-    random_state : int, RandomState instance or None, default=None
-    verbose : int, default=0
-        1 shows a progress bar.
-    checkpoint_dir : path, default=None
+    resample, n_jobs, random_state, verbose, checkpoint_dir
         As in `GapBoostClassifier`.
 
     Attributes

@@ -162,7 +162,7 @@ class ClassifierOnDask(OnDask):
     def score(self, X: Any, y: Any, sample_weight: Any = None, _stage: int | None = None) -> float:
         """Return the accuracy: a number, for which the cluster is asked at once."""
         with on_cluster(self):
-            y, weight, predicted = _alike(y, sample_weight, self.predict(X, _stage))
+            y, weight, predicted = _in_same_chunks(y, sample_weight, self.predict(X, _stage))
             right, whole = compute_scalars((weight * (predicted == y)).sum(), weight.sum())
         return right / whole
 
@@ -176,7 +176,7 @@ class RegressorOnDask(OnDask):
     def score(self, X: Any, y: Any, sample_weight: Any = None, _stage: int | None = None) -> float:
         """Return the R2 score: a number, for which the cluster is asked at once."""
         with on_cluster(self):
-            y, weight, predicted = _alike(y, sample_weight, self.predict(X, _stage))
+            y, weight, predicted = _in_same_chunks(y, sample_weight, self.predict(X, _stage))
             mean = (weight * y).sum() / weight.sum()
             left, spread = compute_scalars((weight * (y - predicted) ** 2).sum(), (weight * (y - mean) ** 2).sum())
         return 1 - left / spread if spread else float(left == 0)
@@ -188,7 +188,7 @@ def _predict_block(X: Any, booster: Any, method: str, width: int, dtype_: Any) -
     return np.asarray(getattr(booster, method)(X)).reshape(X.shape[0], width)
 
 
-def _alike(y: Any, sample_weight: Any, predicted: Any) -> tuple[Any, Any, Any]:
+def _in_same_chunks(y: Any, sample_weight: Any, predicted: Any) -> tuple[Any, Any, Any]:
     """Return labels, weights and predictions in the same chunks."""
     y = as_vector(y, "y")
     if y.chunks != predicted.chunks and not np.isnan([*y.chunks[0], *predicted.chunks[0]]).any():

@@ -75,11 +75,11 @@ class DaskLearners(Learners):
         """Return all learners of the last round: with them its weights can be found again."""
         return self._trained
 
-    def remember(self) -> dict[str, Any]:
+    def get_state(self) -> dict[str, Any]:
         """Return the random numbers at the start, from which a fit that goes on begins again."""
         return {"random": self._random_at_start}
 
-    def recall(self, state: dict[str, Any], rounds: list[list[Any]], rows: Any) -> None:
+    def set_state(self, state: dict[str, Any], rounds: list[list[Any]], rows: Any) -> None:
         """Begin again, and take the learners of the past rounds instead of training them."""
         self.random_state.set_state(state["random"].get_state())
         self._random_at_start = state["random"]

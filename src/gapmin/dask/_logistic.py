@@ -19,8 +19,8 @@ from gapmin.linear.solvers import LogisticObjective, Solution, SummedLogistic, d
 
 
 @dataclass(frozen=True)
-class Wanted:
-    """What one learner wants of a pass: loss, gradient and curvature at `h`, or with `bound` a bound on the last."""
+class LossRequest:
+    """What one learner asks of a pass: loss, gradient and curvature at `h`, or with `bound` a bound on the last."""
 
     members: tuple[int, ...] | None
     classes: NDArray[np.intp]
@@ -42,7 +42,7 @@ class LogisticsOnDask:
     def fit(self, jobs: list[Job]) -> list[Any]:
         """Return a learner for each job."""
         wanted = [
-            Wanted(job.part.members, job.part.classes, job.log_mass, np.empty(0), self.template.fit_intercept)
+            LossRequest(job.part.members, job.part.classes, job.log_mass, np.empty(0), self.template.fit_intercept)
             for job in jobs
         ]
         log_weights = [job.log_weight for job in jobs]
@@ -79,10 +79,10 @@ class LogisticsOnDask:
             for k, part in enumerate(parts)
         ]
 
-    def _bound(self, k: int, wanted: Wanted, log_weights: list[Any]) -> list[Array]:
+    def _bound(self, k: int, wanted: LossRequest, log_weights: list[Any]) -> list[Array]:
         return self._pass({k: replace(wanted, bound=True)}, log_weights)[k][2]
 
-    def _pass(self, wanted: dict[int, Wanted], log_weights: list[Any]) -> dict[int, Any]:
+    def _pass(self, wanted: dict[int, LossRequest], log_weights: list[Any]) -> dict[int, Any]:
         """One pass over X; `log_weights` are one for each part, mostly the same."""
         rows = self.rows
         different = {each.name: each for each in log_weights}
@@ -104,7 +104,7 @@ def logistic_sums(
     codes: NDArray[Any],
     domain: NDArray[Any],
     *log_weights: Array,
-    wanted: list[Wanted],
+    wanted: list[LossRequest],
     places: list[int],
 ) -> list[Any]:
     """Return for each learner the sums over a chunk: loss, gradient, curvature."""
