@@ -20,7 +20,7 @@ from sklearn.preprocessing import FunctionTransformer
 from sklearn.svm import SVC
 from sklearn.tree import DecisionTreeClassifier
 
-from gapmin import AdaBoostClassifier, GapBoostClassifier
+from gapmin import AdaBoostClassifier, GapBoostClassifier, __version__
 from gapmin_support.crafted import add_entry, craft, node, objects, pairs, several, text, thing
 
 FILES = ("state.skops", "round-00001.skops")
@@ -45,6 +45,16 @@ def refused(folder, learner=None, **settings):
     assert "\n" not in line
     assert "checkpoint_dir" in line
     return line
+
+
+@pytest.mark.parametrize("file", FILES)
+def test_a_file_of_an_earlier_format_says_who_wrote_it_and_what_to_do(file, tmp_path):
+    boost(tmp_path)
+    change = {"format": 2, "versions": {"gapmin": "0.0.9"}}
+    craft(tmp_path / file, tmp_path / file, facts=lambda facts: facts | change)
+    line = refused(tmp_path)
+    assert f"it was written by gapmin 0.0.9 in format 2, and gapmin {__version__} reads format 3" in line
+    assert line.endswith(": name another checkpoint_dir, or remove this one to start anew")
 
 
 def calls(place):

@@ -635,7 +635,7 @@ def test_one_array_may_not_be_read_for_many_objects(saved_tree, craft, tmp_path)
 
 
 def test_text_that_would_fill_the_memory_is_not_read(saved_tree, tmp_path, monkeypatch):
-    monkeypatch.setattr("gapmin.saved._archive.LARGEST_TEXT", 1000)
+    monkeypatch.setattr("gapmin.saved._archive.LARGEST_DEFLATED", 1000)
     with pytest.raises(ModelFileError, match="more than 1000"):
         load_model(saved_tree)
 

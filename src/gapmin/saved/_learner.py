@@ -13,9 +13,10 @@ from typing import Any
 from sklearn.base import BaseEstimator
 
 from gapmin._utils.text import one_line
-from gapmin.saved._archive import Refusal
+from gapmin.saved._archive import ContentError
 from gapmin.saved._content import take_apart
-from gapmin.saved._nodes import Settings, setting_text
+from gapmin.saved._nodes import Settings
+from gapmin.saved._settings import setting_text
 from gapmin.saved._types import ALLOWED, PREDICTOR
 
 _CALLED = ("__new__", "__setstate__", "__reduce__", "__reduce_ex__", "__del__")
@@ -66,17 +67,17 @@ def _plain_class(module: str, name: str) -> type:
     """Return a class whose objects are restored without running its code; refuse others."""
     cls = getattr(importlib.import_module(module), name, None)
     if not isinstance(cls, type):
-        raise Refusal(f"{one_line(name)} is not found in the module {one_line(module)}")
+        raise ContentError(f"{one_line(name)} is not found in the module {one_line(module)}")
     if not cls.__flags__ & _PY_HEAP_TYPE:
-        raise Refusal(f"it holds {one_line(module)}.{one_line(name)}, which is compiled")
+        raise ContentError(f"it holds {one_line(module)}.{one_line(name)}, which is compiled")
     if module.startswith(_COMPILED) and not name.startswith("Linear"):
-        raise Refusal(
+        raise ContentError(
             f"it holds {one_line(module)}.{one_line(name)}, whose compiled code would follow numbers from the file"
         )
     for method in _CALLED:
         owner = next((each for each in cls.__mro__ if method in vars(each)), object)
         if owner not in (object, BaseEstimator):
-            raise Refusal(f"{one_line(name)} has a {method} of its own")
+            raise ContentError(f"{one_line(name)} has a {method} of its own")
     return cls
 
 

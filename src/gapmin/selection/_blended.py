@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, clone
 
 from gapmin._utils.parallel import run_parallel
-from gapmin.boosting._rows import Array
+from gapmin._utils.typing import Array
 from gapmin.selection._fitting import fit_with_domains, inner_model, predict_any
 
 

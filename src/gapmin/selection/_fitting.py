@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 from sklearn import config_context
 from sklearn.pipeline import Pipeline
 
-from gapmin.boosting._rows import Array
-from gapmin.boosting._vote import class_shares
+from gapmin._utils.typing import Array
+from gapmin.boosting.building_blocks import class_shares
 
 
 def inner_model(model: Any) -> Any:
