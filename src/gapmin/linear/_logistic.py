@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from dataclasses import KW_ONLY, dataclass, field
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
@@ -25,6 +26,7 @@ _LARGE_GRADIENT, _LARGE_FEATURE = 1e3, 1e12
 """Where it is worth a look at the features whether they are too large to be squared in single precision."""
 
 
+@dataclass(eq=False, repr=False)
 class WeightedLogisticRegression(LinearClassifierMixin, SparseCoefMixin, BaseEstimator):
     r"""Logistic regression that minimises :math:`\sum_i w_i \ell_i(h) + \lambda \|h\|^2`.
 
@@ -72,25 +74,17 @@ class WeightedLogisticRegression(LinearClassifierMixin, SparseCoefMixin, BaseEst
         "warm_start": ["boolean"],
     }
 
-    coef_: Array
-    intercept_: Array
-    classes_: NDArray[Any]
-    n_iter_: int
+    lam: float = 0.01
+    _: KW_ONLY
+    fit_intercept: bool = True
+    tol: float = 1e-8
+    max_iter: int = 1000
+    warm_start: bool = False
 
-    def __init__(
-        self,
-        lam: float = 0.01,
-        *,
-        fit_intercept: bool = True,
-        tol: float = 1e-8,
-        max_iter: int = 1000,
-        warm_start: bool = False,
-    ) -> None:
-        self.lam = lam
-        self.fit_intercept = fit_intercept
-        self.tol = tol
-        self.max_iter = max_iter
-        self.warm_start = warm_start
+    coef_: Array = field(init=False)
+    intercept_: Array = field(init=False)
+    classes_: NDArray[Any] = field(init=False)
+    n_iter_: int = field(init=False)
 
     def fit(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """Fit the model.

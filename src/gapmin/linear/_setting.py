@@ -84,6 +84,12 @@ class LinearSetting(BaseEstimator, metaclass=ABCMeta):
     gap_: PerformanceGap
     n_features_in_: int
 
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        """Add to the constraints that a class declares those of its bases."""
+        super().__init_subclass__(**kwargs)
+        declared = [vars(base).get("_parameter_constraints", {}) for base in reversed(cls.__mro__)]
+        cls._parameter_constraints = {name: allowed for each in declared for name, allowed in each.items()}
+
     @property
     def _loss(self) -> Loss:
         return LOSSES[self.loss]

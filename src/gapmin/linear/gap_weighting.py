@@ -8,6 +8,7 @@ implicit function theorem. The problem is not convex: the result is a stationary
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY, dataclass, field
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
@@ -21,18 +22,18 @@ from gapmin.linear._bilevel import GapOfWeights, Groups, Inner, Outer, deal_fold
 from gapmin.linear._exact import LEAST_PENALTY
 from gapmin.linear._losses import Array
 from gapmin.linear._matrix import in_unit, largest, unit
-from gapmin.linear._setting import LinearSetting, Numbers
+from gapmin.linear._setting import Numbers
 from gapmin.linear._transfer import TransferClassifierMixin
-from gapmin.linear.instance_weighting import InstanceWeighting
+from gapmin.linear.instance_weighting import WeightedSetting
 
 _WIDEST, _FIRST_STEPS = 4000, 4
 
 
-class GapWeighting(InstanceWeighting):
+@dataclass(eq=False, repr=False)
+class GapWeighting(WeightedSetting):
     """The part that classifier and regressor share."""
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **LinearSetting._parameter_constraints,
         "level": [StrOptions({"domain", "group", "instance"})],
         "gap_data": [StrOptions({"crossfit", "train"})],
         "lam1": [Interval(Real, 0, None, closed="left")],
@@ -47,20 +48,26 @@ class GapWeighting(InstanceWeighting):
     }
     __metadata_request__fit: ClassVar[dict[str, bool]] = {"sample_domain": True, "sample_group": True}
 
-    level: str
-    gap_data: str
-    lam1: float
-    lam2: float | None
-    target_share: float | None
-    gamma_max: float | None
-    n_folds: int
-    max_iter: int
-    tol: float
-    random_state: Any
-    objective_history_: Array
-    lam2_: float
-    group_weight_: dict[Any, float]
-    n_iter_: int
+    level: str = "domain"
+    _: KW_ONLY
+    gap_data: str = "crossfit"
+    target_share: float | None = 0.8
+    lam: float = 0.01
+    lam1: float = 1.0
+    lam2: float | None = None
+    eta: float = 0.25
+    gamma_max: float | None = None
+    loss: str
+    fit_intercept: bool = True
+    n_folds: int = 5
+    max_iter: int = 30
+    tol: float = 1e-5
+    random_state: Any = None
+
+    objective_history_: Array = field(init=False)
+    lam2_: float = field(init=False)
+    group_weight_: dict[Any, float] = field(init=False)
+    n_iter_: int = field(init=False)
 
     def fit(
         self,
@@ -195,6 +202,7 @@ class GapWeighting(InstanceWeighting):
         return "the weights were chosen without looking at this sample; here they were learnt from it"
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class GapWeightingClassifier(TransferClassifierMixin, GapWeighting):
     r"""Linear classifier under weights that minimise the performance gap (Sec. 5).
 
@@ -267,45 +275,12 @@ class GapWeightingClassifier(TransferClassifierMixin, GapWeighting):
     {-1: 0.8, 1: 0.2, 2: 0.0}
     """
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **GapWeighting._parameter_constraints,
-        "loss": [StrOptions({"logistic"})],
-    }
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {"loss": [StrOptions({"logistic"})]}
 
-    def __init__(
-        self,
-        level: str = "domain",
-        *,
-        gap_data: str = "crossfit",
-        target_share: float | None = 0.8,
-        lam: float = 0.01,
-        lam1: float = 1.0,
-        lam2: float | None = None,
-        eta: float = 0.25,
-        gamma_max: float | None = None,
-        loss: str = "logistic",
-        fit_intercept: bool = True,
-        n_folds: int = 5,
-        max_iter: int = 30,
-        tol: float = 1e-5,
-        random_state: Any = None,
-    ) -> None:
-        self.level = level
-        self.gap_data = gap_data
-        self.target_share = target_share
-        self.lam = lam
-        self.lam1 = lam1
-        self.lam2 = lam2
-        self.eta = eta
-        self.gamma_max = gamma_max
-        self.loss = loss
-        self.fit_intercept = fit_intercept
-        self.n_folds = n_folds
-        self.max_iter = max_iter
-        self.tol = tol
-        self.random_state = random_state
+    loss: str = "logistic"
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class GapWeightingRegressor(Numbers, GapWeighting):
     r"""Linear regression under weights that minimise the performance gap (Sec. 5).
 
@@ -328,40 +303,6 @@ class GapWeightingRegressor(Numbers, GapWeighting):
     {-1: 0.8, 1: 0.2, 2: 0.0}
     """
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **GapWeighting._parameter_constraints,
-        "loss": [StrOptions({"squared"})],
-    }
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {"loss": [StrOptions({"squared"})]}
 
-    def __init__(
-        self,
-        level: str = "domain",
-        *,
-        gap_data: str = "crossfit",
-        target_share: float | None = 0.8,
-        lam: float = 0.01,
-        lam1: float = 1.0,
-        lam2: float | None = None,
-        eta: float = 0.25,
-        gamma_max: float | None = None,
-        loss: str = "squared",
-        fit_intercept: bool = True,
-        n_folds: int = 5,
-        max_iter: int = 30,
-        tol: float = 1e-5,
-        random_state: Any = None,
-    ) -> None:
-        self.level = level
-        self.gap_data = gap_data
-        self.target_share = target_share
-        self.lam = lam
-        self.lam1 = lam1
-        self.lam2 = lam2
-        self.eta = eta
-        self.gamma_max = gamma_max
-        self.loss = loss
-        self.fit_intercept = fit_intercept
-        self.n_folds = n_folds
-        self.max_iter = max_iter
-        self.tol = tol
-        self.random_state = random_state
+    loss: str = "squared"

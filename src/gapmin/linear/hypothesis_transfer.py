@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from dataclasses import KW_ONLY, dataclass, field
 from typing import Any, ClassVar
 
 import numpy as np
@@ -19,7 +20,7 @@ from gapmin.linear._exact import solve, solve_plain
 from gapmin.linear._losses import Array, Loss
 from gapmin.linear._matrix import largest, unit
 from gapmin.linear._problem import Problem, Rows
-from gapmin.linear._setting import LinearSetting, Numbers, effective_size
+from gapmin.linear._setting import Numbers, effective_size
 from gapmin.linear._simplex import minimise_on_simplex
 from gapmin.linear._transfer import TransferClassifierMixin, TransferSetting
 
@@ -63,20 +64,25 @@ def learn_mixture(scores: Array, y: Array, weight: Array, loss: Loss) -> Array:
     return np.maximum(found.x[:k], 0) / np.maximum(found.x[:k], 0).sum()
 
 
+@dataclass(eq=False, repr=False)
 class HypothesisTransfer(TransferSetting):
     """The part that classifier and regressor share."""
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **LinearSetting._parameter_constraints,
         "hypotheses": ["array-like", "sparse matrix", list, tuple],
         "xi": [StrOptions({"learn"}), "array-like", None],
     }
 
-    hypotheses: Any
-    xi: Any
-    xi_: Array
-    hypotheses_: Array
-    centre_: Array
+    hypotheses: Any = ()
+    xi: Any = None
+    _: KW_ONLY
+    loss: str
+    lam: float = 0.01
+    fit_intercept: bool = True
+
+    xi_: Array = field(init=False)
+    hypotheses_: Array = field(init=False)
+    centre_: Array = field(init=False)
 
     def _solve(self, X: Any, y: Array, domain: NDArray[np.int64], weight: Array) -> Array:
         kept = np.flatnonzero(domain < 0)
@@ -227,6 +233,7 @@ class HypothesisTransfer(TransferSetting):
         )
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class HypothesisTransferClassifier(TransferClassifierMixin, HypothesisTransfer):
     r"""Linear classifier near a mixture of hypotheses learnt elsewhere (Sec. 4.1.3).
 
@@ -270,27 +277,10 @@ class HypothesisTransferClassifier(TransferClassifierMixin, HypothesisTransfer):
     1
     """
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **HypothesisTransfer._parameter_constraints,
-        **TransferClassifierMixin._parameter_constraints,
-    }
-
-    def __init__(
-        self,
-        hypotheses: Any = (),
-        xi: Any = None,
-        *,
-        loss: str = "logistic",
-        lam: float = 0.01,
-        fit_intercept: bool = True,
-    ) -> None:
-        self.hypotheses = hypotheses
-        self.xi = xi
-        self.loss = loss
-        self.lam = lam
-        self.fit_intercept = fit_intercept
+    loss: str = "logistic"
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class HypothesisTransferRegressor(Numbers, HypothesisTransfer):
     r"""Linear regression near a mixture of hypotheses learnt elsewhere (Sec. 4.1.3).
 
@@ -306,22 +296,4 @@ class HypothesisTransferRegressor(Numbers, HypothesisTransfer):
     array([[2.]])
     """
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **HypothesisTransfer._parameter_constraints,
-        **Numbers._parameter_constraints,
-    }
-
-    def __init__(
-        self,
-        hypotheses: Any = (),
-        xi: Any = None,
-        *,
-        loss: str = "squared",
-        lam: float = 0.01,
-        fit_intercept: bool = True,
-    ) -> None:
-        self.hypotheses = hypotheses
-        self.xi = xi
-        self.loss = loss
-        self.lam = lam
-        self.fit_intercept = fit_intercept
+    loss: str = "squared"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from dataclasses import KW_ONLY, dataclass
 from numbers import Real
 from typing import Any, ClassVar
 
@@ -17,7 +18,7 @@ from gapmin.linear._bounds import Constants, Form, Given, check_delta, distance,
 from gapmin.linear._exact import solve, solve_plain
 from gapmin.linear._losses import Array, Loss
 from gapmin.linear._problem import Problem, Rows
-from gapmin.linear._setting import LinearSetting, Numbers
+from gapmin.linear._setting import Numbers
 from gapmin.linear._transfer import TransferClassifierMixin, TransferSetting
 
 
@@ -70,27 +71,17 @@ def two_domain_gap(source: Side, target: Side, lam: float, eta: float) -> Perfor
     )
 
 
-class InstanceWeighting(TransferSetting):
-    """The part that classifier and regressor share."""
+class WeightedSetting(TransferSetting):
+    """The settings that weigh the rows of target and source in one loss."""
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **LinearSetting._parameter_constraints,
-        "gamma": [Interval(Real, 0, 1, closed="both"), None],
-        "eta": [Interval(Real, 0, 0.5, closed="left")],
-    }
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {"eta": [Interval(Real, 0, 0.5, closed="left")]}
 
-    gamma: float | None
     eta: float
-    sample_weight_: Array
     domain_weight_: dict[int, float]
 
     def _weights(self, domain: NDArray[np.int64], weight: Array) -> Array:
-        """Gamma: what was given, or gamma on the target and 1 - gamma on the sources."""
-        if self.gamma is None or not (domain > 0).any():
-            return weight / weight.sum()
-        in_target = domain < 0
-        target, source = float(weight[in_target].sum()), float(weight[~in_target].sum())
-        return weight * np.where(in_target, self.gamma / target, (1 - self.gamma) / source)
+        """Return Gamma."""
+        return weight / weight.sum()
 
     def _solve(self, X: Any, y: Array, domain: NDArray[np.int64], weight: Array) -> Array:
         gamma = self._weights(domain, weight)
@@ -191,6 +182,29 @@ class InstanceWeighting(TransferSetting):
         return "the weights were chosen without looking at this sample"
 
 
+@dataclass(eq=False, repr=False)
+class InstanceWeighting(WeightedSetting):
+    """The part that classifier and regressor share."""
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {"gamma": [Interval(Real, 0, 1, closed="both"), None]}
+
+    loss: str
+    _: KW_ONLY
+    lam: float = 0.01
+    gamma: float | None = None
+    eta: float = 0.25
+    fit_intercept: bool = True
+
+    def _weights(self, domain: NDArray[np.int64], weight: Array) -> Array:
+        """Gamma: what was given, or gamma on the target and 1 - gamma on the sources."""
+        if self.gamma is None or not (domain > 0).any():
+            return super()._weights(domain, weight)
+        in_target = domain < 0
+        target, source = float(weight[in_target].sum()), float(weight[~in_target].sum())
+        return weight * np.where(in_target, self.gamma / target, (1 - self.gamma) / source)
+
+
+@dataclass(eq=False, repr=False)
 class InstanceWeightingClassifier(TransferClassifierMixin, InstanceWeighting):
     r"""Linear classifier on weighted rows of target and source (Sec. 4.1.1).
 
@@ -234,27 +248,10 @@ class InstanceWeightingClassifier(TransferClassifierMixin, InstanceWeighting):
     ['concentration', 'discrepancy', 'empirical', 'stability']
     """
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **InstanceWeighting._parameter_constraints,
-        **TransferClassifierMixin._parameter_constraints,
-    }
-
-    def __init__(
-        self,
-        loss: str = "logistic",
-        *,
-        lam: float = 0.01,
-        gamma: float | None = None,
-        eta: float = 0.25,
-        fit_intercept: bool = True,
-    ) -> None:
-        self.loss = loss
-        self.lam = lam
-        self.gamma = gamma
-        self.eta = eta
-        self.fit_intercept = fit_intercept
+    loss: str = "logistic"
 
 
+@dataclass(eq=False, repr=False)
 class InstanceWeightingRegressor(Numbers, InstanceWeighting):
     r"""Linear regression on weighted rows of target and source (Sec. 4.1.1).
 
@@ -272,22 +269,4 @@ class InstanceWeightingRegressor(Numbers, InstanceWeighting):
     array([20.])
     """
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **InstanceWeighting._parameter_constraints,
-        **Numbers._parameter_constraints,
-    }
-
-    def __init__(
-        self,
-        loss: str = "squared",
-        *,
-        lam: float = 0.01,
-        gamma: float | None = None,
-        eta: float = 0.25,
-        fit_intercept: bool = True,
-    ) -> None:
-        self.loss = loss
-        self.lam = lam
-        self.gamma = gamma
-        self.eta = eta
-        self.fit_intercept = fit_intercept
+    loss: str = "squared"

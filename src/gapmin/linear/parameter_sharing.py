@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY, dataclass, field
 from numbers import Real
 from typing import Any, ClassVar
 
@@ -13,7 +14,6 @@ from gapmin.linear._coupled import CoupledTasks, Stability, fit_coupled, single_
 from gapmin.linear._losses import Array
 from gapmin.linear._multitask import MultitaskClassifierMixin, MultitaskRegressorMixin
 from gapmin.linear._problem import Rows
-from gapmin.linear._setting import LinearSetting
 
 
 def sharing_precision(K: int, lam0: float, lam: float) -> Array:
@@ -30,17 +30,20 @@ def sharing_precision(K: int, lam0: float, lam: float) -> Array:
     return (alone + apart) * np.eye(K) - apart / K * np.ones((K, K))
 
 
+@dataclass(eq=False, repr=False)
 class ParameterSharing(CoupledTasks):
     """The part that classifier and regressor share."""
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **LinearSetting._parameter_constraints,
-        "lam0": [Interval(Real, 0, None, closed="neither")],
-    }
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {"lam0": [Interval(Real, 0, None, closed="neither")]}
 
-    lam0: float
-    shared_coef_: Array
-    shared_intercept_: float
+    lam0: float = 0.01
+    lam: float = 0.01
+    _: KW_ONLY
+    loss: str
+    fit_intercept: bool = True
+
+    shared_coef_: Array = field(init=False)
+    shared_intercept_: float = field(init=False)
 
     def _solve(self, tasks: list[Rows], X: Any, y: Array) -> Array:
         H = fit_coupled(tasks, self._loss, sharing_precision(len(tasks), self.lam0, self.lam))
@@ -62,6 +65,7 @@ class ParameterSharing(CoupledTasks):
         )
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class ParameterSharingClassifier(MultitaskClassifierMixin, ParameterSharing):
     r"""Linear classifiers that share a part: h_k = w_0 + w_k (Sec. 4.2.2).
 
@@ -100,25 +104,10 @@ class ParameterSharingClassifier(MultitaskClassifierMixin, ParameterSharing):
     array([ True, False])
     """
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **ParameterSharing._parameter_constraints,
-        **MultitaskClassifierMixin._parameter_constraints,
-    }
-
-    def __init__(
-        self,
-        lam0: float = 0.01,
-        lam: float = 0.01,
-        *,
-        loss: str = "logistic",
-        fit_intercept: bool = True,
-    ) -> None:
-        self.lam0 = lam0
-        self.lam = lam
-        self.loss = loss
-        self.fit_intercept = fit_intercept
+    loss: str = "logistic"
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class ParameterSharingRegressor(MultitaskRegressorMixin, ParameterSharing):
     r"""Linear regressions that share a part: h_k = w_0 + w_k (Sec. 4.2.2).
 
@@ -138,20 +127,4 @@ class ParameterSharingRegressor(MultitaskRegressorMixin, ParameterSharing):
     True
     """
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **ParameterSharing._parameter_constraints,
-        **MultitaskRegressorMixin._parameter_constraints,
-    }
-
-    def __init__(
-        self,
-        lam0: float = 0.01,
-        lam: float = 0.01,
-        *,
-        loss: str = "squared",
-        fit_intercept: bool = True,
-    ) -> None:
-        self.lam0 = lam0
-        self.lam = lam
-        self.loss = loss
-        self.fit_intercept = fit_intercept
+    loss: str = "squared"

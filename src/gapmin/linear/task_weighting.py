@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import KW_ONLY, dataclass, field
 from numbers import Real
 from typing import Any, ClassVar
 
 import numpy as np
-from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
+from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from gapmin.gap import PerformanceGap, RiskBound
@@ -16,7 +17,6 @@ from gapmin.linear._exact import solve
 from gapmin.linear._losses import Array
 from gapmin.linear._multitask import MultitaskClassifierMixin, MultitaskRegressorMixin, MultitaskSetting
 from gapmin.linear._problem import Problem, Rows
-from gapmin.linear._setting import LinearSetting
 from gapmin.linear._simplex import project_simplex
 from gapmin.linear.feature_transfer import LEARNT, Representation
 from gapmin.linear.instance_weighting import Side
@@ -24,27 +24,32 @@ from gapmin.linear.instance_weighting import Side
 _ALTERNATIONS = 200
 
 
+@dataclass(eq=False, repr=False)
 class TaskWeighting(Representation, MultitaskSetting):
     """The part that classifier and regressor share."""
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **LinearSetting._parameter_constraints,
         "relation": [StrOptions({"uniform", "learn"}), "array-like", None],
         "eta": [Interval(Real, 0, 1, closed="left")],
-        "transformer": [HasMethods(["fit", "transform"]), None],
         "lam1": [Interval(Real, 0, None, closed="left")],
         "lam3": [Interval(Real, 0, None, closed="neither")],
         "relation_cost": [StrOptions({"excess", "printed"})],
     }
 
-    relation: Any
-    eta: float
-    lam1: float
-    lam3: float
-    relation_cost: str
-    relation_: Array
-    gap_matrix_: Array
-    objective_history_: Array
+    relation: Any = None
+    _: KW_ONLY
+    loss: str
+    lam: float = 0.01
+    eta: float = 0.25
+    transformer: Any = None
+    lam1: float = 1.0
+    lam3: float = 0.25
+    relation_cost: str = "excess"
+    fit_intercept: bool = True
+
+    relation_: Array = field(init=False)
+    gap_matrix_: Array = field(init=False)
+    objective_history_: Array = field(init=False)
 
     def _solve(self, tasks: list[Rows], X: Any, y: Array) -> Array:
         sides = [Side(rows, self._loss, self.eta * self.lam) for rows in tasks]
@@ -186,6 +191,7 @@ class TaskWeighting(Representation, MultitaskSetting):
         )
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class TaskWeightingClassifier(MultitaskClassifierMixin, TaskWeighting):
     r"""Linear classifiers, each trained on a weighted mix of all tasks (Sec. 4.2.1).
 
@@ -240,35 +246,10 @@ class TaskWeightingClassifier(MultitaskClassifierMixin, TaskWeighting):
     (np.True_, np.float64(0.0))
     """
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **TaskWeighting._parameter_constraints,
-        **MultitaskClassifierMixin._parameter_constraints,
-    }
-
-    def __init__(
-        self,
-        relation: Any = None,
-        *,
-        loss: str = "logistic",
-        lam: float = 0.01,
-        eta: float = 0.25,
-        transformer: Any = None,
-        lam1: float = 1.0,
-        lam3: float = 0.25,
-        relation_cost: str = "excess",
-        fit_intercept: bool = True,
-    ) -> None:
-        self.relation = relation
-        self.loss = loss
-        self.lam = lam
-        self.eta = eta
-        self.transformer = transformer
-        self.lam1 = lam1
-        self.lam3 = lam3
-        self.relation_cost = relation_cost
-        self.fit_intercept = fit_intercept
+    loss: str = "logistic"
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class TaskWeightingRegressor(MultitaskRegressorMixin, TaskWeighting):
     r"""Linear regressions, each trained on a weighted mix of all tasks (Sec. 4.2.1).
 
@@ -290,30 +271,4 @@ class TaskWeightingRegressor(MultitaskRegressorMixin, TaskWeighting):
            [0. , 0. , 1. ]])
     """
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **TaskWeighting._parameter_constraints,
-        **MultitaskRegressorMixin._parameter_constraints,
-    }
-
-    def __init__(
-        self,
-        relation: Any = None,
-        *,
-        loss: str = "squared",
-        lam: float = 0.01,
-        eta: float = 0.25,
-        transformer: Any = None,
-        lam1: float = 1.0,
-        lam3: float = 0.25,
-        relation_cost: str = "excess",
-        fit_intercept: bool = True,
-    ) -> None:
-        self.relation = relation
-        self.loss = loss
-        self.lam = lam
-        self.eta = eta
-        self.transformer = transformer
-        self.lam1 = lam1
-        self.lam3 = lam3
-        self.relation_cost = relation_cost
-        self.fit_intercept = fit_intercept
+    loss: str = "squared"
