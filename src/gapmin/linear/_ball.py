@@ -12,7 +12,7 @@ from sklearn.utils import check_random_state
 
 from gapmin.linear._logistic import WeightedLogisticRegression
 from gapmin.linear._losses import LOSSES, Array, Loss, Power, log_loss
-from gapmin.linear._matrix import in_unit, largest, squared_norms, unit
+from gapmin.linear._matrix import in_unit, largest, squared_norms, stack, unit
 from gapmin.linear._problem import Rows
 
 _MARGIN = ("logistic", "hinge")
@@ -210,8 +210,7 @@ class _Units:
 
 def _stack(target: Rows, source: Rows) -> tuple[Any, Array, Array]:
     """Return the rows of both and the weights that make sums differences: positive target, negative source."""
-    parts = target.X, source.X
-    X = sp.vstack(parts, format="csr") if any(map(sp.issparse, parts)) else np.vstack(parts)
+    X = stack([target.X, source.X])
     return X, np.concatenate([target.y, source.y]), np.concatenate([target.weight, -source.weight])
 
 

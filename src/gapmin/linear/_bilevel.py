@@ -43,12 +43,15 @@ class Inner:
 
 
 @dataclass(frozen=True)
-class _Fold:
-    """Rows to train the two minimisers on, and rows to measure their losses on; numbers within source and target."""
+class _FoldOfDomain:
+    """Rows of source or target that train its minimiser in one fold, and rows to measure the losses on."""
 
-    train: tuple[NDArray[np.intp], NDArray[np.intp]]
-    test: tuple[NDArray[np.intp], NDArray[np.intp]]
-    scale: tuple[float, float]
+    train: NDArray[np.intp]
+    test: NDArray[np.intp]
+    scale: float
+    inner: Inner
+    X: Any
+    y: Array
 
 
 class GapOfWeights:
@@ -84,57 +87,37 @@ class GapOfWeights:
         tol: float = 1e-9,
     ) -> None:
         self.loss = loss
-        self.rows = (np.flatnonzero(~in_target), np.flatnonzero(in_target))
-        self.folds = self._folds(fold)
-        sides = [[(X[self.rows[s][f.train[s]]], y[self.rows[s][f.train[s]]]) for s in (0, 1)] for f in self.folds]
-        self.inner = [[Inner(*side, loss, ridge, tol) for side in pair] for pair in sides]
-        if fold is None:
-            self.measured = sides
-        else:
-            self.measured = [
-                [(X[self.rows[s][f.test[s]]], y[self.rows[s][f.test[s]]]) for s in (0, 1)] for f in self.folds
-            ]
-
-    def _folds(self, fold: NDArray[np.intp] | None) -> list[_Fold]:
-        if fold is None:
-            everything = (np.arange(self.rows[0].size), np.arange(self.rows[1].size))
-            return [_Fold(everything, everything, (1.0, 1.0))]
-        numbers = np.unique(fold)
-        found = []
-        for each in numbers:
-            there = tuple(fold[rows] == each for rows in self.rows)
-            train = (np.flatnonzero(~there[0]), np.flatnonzero(~there[1]))
-            test = (np.flatnonzero(there[0]), np.flatnonzero(there[1]))
-            scale = tuple(rows.size / max(kept.size, 1) for rows, kept in zip(self.rows, train, strict=True))
-            found.append(_Fold(train, test, (scale[0], scale[1])))
-        return found
+        self.folds: list[list[_FoldOfDomain]] = []
+        for number in [None] if fold is None else np.unique(fold):
+            pair = []
+            for rows in (np.flatnonzero(~in_target), np.flatnonzero(in_target)):
+                train, test = (rows, rows) if fold is None else (rows[fold[rows] != number], rows[fold[rows] == number])
+                inner = Inner(X[train], y[train], loss, ridge, tol)
+                measured = (inner.X, inner.y) if fold is None else (X[test], y[test])
+                pair.append(_FoldOfDomain(train, test, rows.size / max(train.size, 1), inner, *measured))
+            self.folds.append(pair)
 
     def evaluate(self, gamma: Array) -> tuple[float, Array]:
         """Return the gap and its gradient in the weights."""
-        weight = tuple(gamma[rows] for rows in self.rows)
-        value = 0.0
-        gradient = (np.zeros(self.rows[0].size), np.zeros(self.rows[1].size))
-        for f, inner, measured in zip(self.folds, self.inner, self.measured, strict=True):
-            h = [inner[s].fit(f.scale[s] * weight[s][f.train[s]]) for s in (0, 1)]
+        value, gradient = 0.0, np.zeros_like(gamma)
+        for pair in self.folds:
+            h = [part.inner.fit(part.scale * gamma[part.train]) for part in pair]
             pull = [np.zeros_like(h[0]), np.zeros_like(h[0])]  # the derivative of the gap in h_S and in h_T
-            for s in (0, 1):
-                (X, y), w = measured[s], weight[s][f.test[s]]
+            for s, part in enumerate(pair):
+                X, y, w = part.X, part.y, gamma[part.test]
                 own, other = np.asarray(X @ h[s]), np.asarray(X @ h[1 - s])
                 worse = self.loss.value(other, y) - self.loss.value(own, y)
                 value += float(w @ worse)
-                gradient[s][f.test[s]] += worse
+                gradient[part.test] += worse
                 pull[s] -= X.T @ (w * self.loss.gradient(own, y))
                 pull[1 - s] += X.T @ (w * self.loss.gradient(other, y))
-            for s in (0, 1):
+            for s, part in enumerate(pair):
                 # dh / dgamma_i = -Hessian^-1 scale grad loss_i(h)
-                adjoint = inner[s].solve_hessian(pull[s])
-                X, y = inner[s].X, inner[s].y
+                adjoint = part.inner.solve_hessian(pull[s])
+                X, y = part.inner.X, part.inner.y
                 slope = self.loss.gradient(np.asarray(X @ h[s]), y)
-                gradient[s][f.train[s]] -= f.scale[s] * slope * np.asarray(X @ adjoint)
-        whole = np.empty_like(gamma)
-        for rows, part in zip(self.rows, gradient, strict=True):
-            whole[rows] = part
-        return value, whole
+                gradient[part.train] -= part.scale * slope * np.asarray(X @ adjoint)
+        return value, gradient
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from gapmin.gap import PerformanceGap, RiskBound
-from gapmin.linear._bounds import Form, Given, check_delta, uniform_terms
+from gapmin.linear._bounds import Form, Given, check_delta, uniform_bound
 from gapmin.linear._exact import solve
 from gapmin.linear._losses import Array, Loss
 from gapmin.linear._multitask import MultitaskSetting
@@ -124,15 +124,10 @@ class CoupledTasks(MultitaskSetting):
         theorem, n = self._stability(j, form), float(self._sizes[j])
         c = self._constants(
             given,
-            default_radius=lambda R, Y: np.sqrt(self._loss.at_most(0.0, Y) * theorem.squared_radius),
-            norm=self._norm(j),
-            norm_bound=self.gap_.norm_bound[j],
+            form,
+            j=j,
             lam=theorem.lam,
+            radius_of=lambda R, Y: np.sqrt(self._loss.at_most(0.0, Y) * theorem.squared_radius),
         )
-        beta = theorem.beta * c.rho**2 * c.R**2
-        return RiskBound(
-            terms={"empirical": float(self._empirical[j]), **uniform_terms(beta, c.B, n, delta)},
-            delta=delta,
-            assumptions=(*c.assumptions, theorem.chosen),
-            constants=c.as_dict(beta=beta, n_rows=n, n_tasks=float(len(self.tasks_)), **theorem.constants),
-        )
+        beta, constants = theorem.beta * c.rho**2 * c.R**2, {"n_tasks": float(len(self.tasks_)), **theorem.constants}
+        return uniform_bound(c, float(self._empirical[j]), beta, n, delta, theorem.chosen, **constants)

@@ -37,7 +37,7 @@ LEAST_PENALTY = 1e-10
 """With features of about 1 a penalty this small does not move a minimum that is one without it: see `solve_plain`."""
 
 
-def solve(problem: Problem, start: Array | None = None, metric: Metric | None = None) -> Solution:
+def solve(problem: Problem, start: Array | None = None) -> Solution:
     """Minimise, exactly: gradient below 1e-8 for a smooth loss, duality gap below 1e-12 for a piecewise linear one.
 
     Parameters
@@ -45,8 +45,6 @@ def solve(problem: Problem, start: Array | None = None, metric: Metric | None = 
     problem : Problem
     start : ndarray of shape (K, d), optional
         Where to begin, with a smooth loss.
-    metric : Metric, optional
-        Of an earlier, similar problem with a smooth loss.
     """
     if not any(rows.weight.any() for rows in problem.tasks):
         return Solution(problem.C, 0.0)  # nothing to learn from
@@ -69,10 +67,10 @@ def solve(problem: Problem, start: Array | None = None, metric: Metric | None = 
     # What the arithmetic can resolve of a gradient that is the difference of large forces.
     force = max(size, 2 * float(np.abs(problem.P).max()) * float(np.abs(problem.C).max()))
     tol, promise = max(_NEAR, 1e-14 * force), max(GRADIENT_TOLERANCE, 1e-13 * force)
-    last = metric
+    last: Metric | None = None
     if not (quadratic and small):
         # With a factor at hand Newton's method finishes what jitters near the end of the quasi-Newton one.
-        found = minimise(problem, h, metric=metric, tol=tol, max_iter=100 if small else 1000)
+        found = minimise(problem, h, tol=tol, max_iter=100 if small else 1000)
         h, size, last = found.h, found.gradient_norm, found.metric
         value, gradient = problem.evaluate(h)
     for attempt in range(20 if small else 0):
@@ -94,7 +92,7 @@ def solve(problem: Problem, start: Array | None = None, metric: Metric | None = 
             ConvergenceWarning,
             stacklevel=3,
         )
-    return Solution(h.reshape(problem.shape), size, last)
+    return Solution(h.reshape(problem.shape), size)
 
 
 def _in_units(problem: Problem) -> tuple[Problem, float] | None:

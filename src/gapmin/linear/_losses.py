@@ -40,13 +40,13 @@ class Loss(ABC):
     def gradient(self, score: Array, y: Array) -> Array:
         """Return its derivative in the score; at a kink, the one on the side of the larger loss."""
 
-    @abstractmethod
     def curvature(self, score: Array, y: Array) -> Array:
-        """Return its second derivative in the score."""
+        """Return its second derivative in the score: 0 but for a smooth loss."""
+        return np.zeros_like(score)
 
-    @abstractmethod
     def lipschitz(self, size: float, Y: float = 1.0) -> float:
-        """Return rho: how fast the loss can change where no score is larger than `size`."""
+        """Return rho: how fast the loss can change where no score is larger than `size`; 1 for the margin losses."""
+        return 1.0
 
     @abstractmethod
     def at_most(self, size: float, Y: float = 1.0) -> float:
@@ -84,10 +84,6 @@ class Logistic(Loss):
         small = np.exp(-np.abs(score))
         return small / (1 + small) ** 2
 
-    def lipschitz(self, size: float, Y: float = 1.0) -> float:
-        """Return 1."""
-        return 1.0
-
     def at_most(self, size: float, Y: float = 1.0) -> float:
         """Return log(1 + exp(size))."""
         return float(np.logaddexp(0, size))
@@ -105,14 +101,6 @@ class Hinge(Loss):
     def gradient(self, score: Array, y: Array) -> Array:
         """Return -y where the margin is below 1."""
         return np.where(y * score < 1, -y, 0.0)
-
-    def curvature(self, score: Array, y: Array) -> Array:
-        """Return 0."""
-        return np.zeros_like(score)
-
-    def lipschitz(self, size: float, Y: float = 1.0) -> float:
-        """Return 1."""
-        return 1.0
 
     def at_most(self, size: float, Y: float = 1.0) -> float:
         """Return 1 + size."""
@@ -161,7 +149,7 @@ class Power(Loss):
     def curvature(self, score: Array, y: Array) -> Array:
         """Return q (q - 1) |r|^(q - 2)."""
         if self.q == 1:
-            return np.zeros_like(score)
+            return super().curvature(score, y)
         with np.errstate(divide="ignore"):
             return self.q * (self.q - 1) * np.abs(score - y) ** (self.q - 2)
 

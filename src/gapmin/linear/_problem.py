@@ -52,7 +52,6 @@ class Solution:
 
     H: Array
     error: float
-    metric: Metric | None = None
 
     @property
     def h(self) -> Array:
@@ -95,12 +94,6 @@ class Problem:
     def C(self) -> Array:
         """The centre as a matrix."""
         return np.zeros(self.shape) if self.centre is None else np.asarray(self.centre, dtype=float)
-
-    def value(self, H: Array) -> float:
-        """Return the objective."""
-        away = H - self.C
-        losses = sum(rows.loss(self.loss, h) for rows, h in zip(self.tasks, H, strict=True))
-        return losses + float(np.vdot(away, self.P @ away))
 
     # What the smooth solver asks for.
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABCMeta, abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from numbers import Real
 from typing import Any, ClassVar
@@ -16,7 +17,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from gapmin.base._validation import check_labels, check_sample_weight
 from gapmin.gap import PerformanceGap
-from gapmin.linear._bounds import Constants, Given, find_constants
+from gapmin.linear._bounds import Constants, Form, Given, distance
 from gapmin.linear._losses import LOSSES, Array, Loss
 from gapmin.linear._matrix import largest, squared_norms, with_constant
 from gapmin.linear._problem import Rows
@@ -140,32 +141,77 @@ class LinearSetting(BaseEstimator, metaclass=ABCMeta):
         self.coef_ = H[:, :d].copy()
         self.intercept_ = H[:, d].copy() if self.fit_intercept else np.zeros(len(H))
 
-    def _norm(self, row: int = 0) -> float:
-        return float(np.sqrt(self.coef_[row] @ self.coef_[row] + self.intercept_[row] ** 2))
-
     def _with_corollary(self, gap: PerformanceGap) -> PerformanceGap:
         """Corollary 1: the largest loss of a row of norm R under a hypothesis no longer than the lemma says."""
         R, Y = self._facts.R, self._facts.Y
         bounds = [self._loss.at_most(R * norm, Y) for norm in np.atleast_1d(gap.norm_bound)]
         return replace(gap, loss_bound=np.array(bounds) if np.ndim(gap.norm_bound) else bounds[0], R=R, Y=Y)
 
-    def _constants(self, given: Given, *, default_radius: Any, norm: float, norm_bound: float, lam: float) -> Constants:
-        return find_constants(
-            self._loss,
-            given,
-            measured_R=self._facts.R,
-            measured_Y=self._facts.Y,
-            measured_rho=self._facts.slope,
-            norm=norm,
-            gap_norm_bound=norm_bound,
+    def _constants(
+        self,
+        given: Given,
+        form: Form,
+        *,
+        lam: float,
+        j: int = 0,
+        radius_of: Callable[[float, float], float] | None = None,
+    ) -> Constants:
+        """Collect the constants of a theorem; what is not given is measured on the training rows, and said to be.
+
+        `radius_of` makes the norm that every minimiser obeys from R and Y; by default it is the one of a penalty
+        lam ||h||^2.
+        """
+        R, Y, rho, radius = given
+        facts, loss = self._facts, self._loss
+        for name, value, measured in (("R", R, facts.R), ("Y", Y, facts.Y)):
+            if value is not None and not value >= measured * (1 - 1e-12):
+                raise ValueError(f"{name} is {value}, below the {measured:.6g} of the training rows: give a true bound")
+        measured_R, measured_Y = ("" if value is not None else " (measured here)" for value in (R, Y))
+        R, Y = (facts.R if R is None else float(R)), (facts.Y if Y is None else float(Y))
+        assumptions = [f"||x|| <= R = {R:.4g} for every row, the constant feature counted{measured_R}"]
+        if self._numeric_labels:
+            assumptions.append(f"|y| <= Y = {Y:.4g} for every row{measured_Y}")
+        every = float(np.sqrt(loss.at_most(0.0, Y) / lam) if radius_of is None else radius_of(R, Y))
+        norm = float(np.sqrt(self.coef_[j] @ self.coef_[j] + self.intercept_[j] ** 2))
+        if radius is None:
+            radius = every
+        elif not radius >= norm * (1 - 1e-12):
+            raise ValueError(f"radius is {radius}, below the norm {norm:.6g} of the solution: give a larger one")
+        if radius < every:
+            assumptions.append(f"no minimiser is longer than {radius:.4g}; for every sample only {every:.4g} is known")
+        else:
+            assumptions.append(f"H is the ball of radius {radius:.4g}, which every minimiser obeys")
+        if rho is None:
+            rho = loss.lipschitz(R * radius, Y)
+        elif not rho >= facts.slope * (1 - 1e-12):
+            raise ValueError(
+                f"rho is {rho}, below the slope {facts.slope:.6g} of a training row's loss: give a true bound"
+            )
+        assumptions.append("the rows are independent draws from their domains")
+        gap_norm = np.atleast_1d(self.gap_.sharp_norm_bound if form == "sharp" else self.gap_.norm_bound)[j]
+        return Constants(
+            R=R,
+            Y=Y,
+            radius=radius,
+            rho=float(rho),
+            B=loss.at_most(R * radius, Y),
+            B_gap=loss.at_most(R * float(gap_norm), Y),
             lam=lam,
-            default_radius=default_radius,
-            regression=self._numeric_labels,
+            assumptions=tuple(assumptions),
         )
 
-    def _ball(self, lam: float) -> Any:
-        """Return the norm that every minimiser of loss + lam ||h||^2 obeys, as a function of R and Y."""
-        return lambda R, Y: np.sqrt(self._loss.at_most(0.0, Y) / lam)
+    def _weighted_discrepancy(
+        self, c: Constants, discrepancy: Any, target: Any, shares: dict[Any, float]
+    ) -> tuple[float, list[str]]:
+        """Return the discrepancies of `target` from others by their shares, and all assumptions up to here."""
+        rows = getattr(self, "_training", {})
+        total, assumptions = 0.0, list(c.assumptions)
+        for other, share in shares.items():
+            if share > 0:
+                value, why = distance(discrepancy, other, rows.get(target), rows.get(other), self.loss, c)
+                total += share * value
+                assumptions += [each for each in why if each not in assumptions]
+        return total, assumptions
 
     def _scores(self, X: Any) -> Array:
         """Return the score of each row under each row of `coef_`."""

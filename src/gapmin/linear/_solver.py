@@ -22,6 +22,9 @@ Array = NDArray[np.floating]
 _BLOCK = 512
 """Rows that are scaled at a time."""
 
+_PAIRS = 10
+"""How many L-BFGS pairs are kept."""
+
 _SLOW = 5
 """A fit that asks for more metrics than these (some 30 steps) is worth exact ones."""
 
@@ -199,7 +202,6 @@ class Solution:
     h: Array
     gradient_norm: float
     n_iter: int
-    converged: bool
     metric: Metric | None
     excess: float = 0.0
     """About how far the objective is above its minimum, where that was asked for."""
@@ -210,41 +212,13 @@ Descent = Generator[Array, tuple[float, Array], Solution]
 
 
 def minimise(
-    objective: Objective,
-    start: Array,
-    *,
-    metric: Metric | None = None,
-    tol: float = 1e-8,
-    max_iter: int = 1000,
-    memory: int = 10,
-    gap: GapCheck | None = None,
-    first: tuple[float, Array] | None = None,
+    objective: Objective, start: Array, *, first: tuple[float, Array] | None = None, **options: Any
 ) -> Solution:
-    """Minimise a smooth convex objective until the largest entry of its gradient is at most `tol`.
+    """Minimise a smooth convex objective with the `options` of `descend`.
 
-    Parameters
-    ----------
-    objective : Objective
-    start : ndarray of shape (p,)
-    metric : Metric, optional
-        Curvature of a similar problem; without it the objective is asked for its own.
-    tol : float
-        On the largest absolute entry of the gradient.
-    max_iter : int
-    memory : int
-        How many L-BFGS pairs are kept.
-    gap : GapCheck, optional
-        Go on until the objective is within `tol` of its minimum too: where the curvature is small, a small gradient
-        does not say so.
-    first : (float, ndarray), optional
-        Value and gradient at `start`, where they are known.
-
-    Returns
-    -------
-    Solution
-        With the last metric, for the next fit.
+    `first` is value and gradient at `start`, where they are known.
     """
-    descent = descend(objective, start, metric=metric, tol=tol, max_iter=max_iter, memory=memory, gap=gap)
+    descent = descend(objective, start, **options)
     h = next(descent)
     while True:
         try:
@@ -261,17 +235,35 @@ def descend(
     metric: Metric | None = None,
     tol: float = 1e-8,
     max_iter: int = 1000,
-    memory: int = 10,
     gap: GapCheck | None = None,
 ) -> Descent:
-    """Minimise as `minimise` does, but yield each point where value and gradient are wanted, and be sent them.
+    """Minimise a smooth convex objective until the largest entry of its gradient is at most `tol`.
 
-    So that several descents can share their passes over the rows.
+    Yields each point where value and gradient are wanted, and is sent them, so that several descents can share their
+    passes over the rows.
+
+    Parameters
+    ----------
+    objective : Curved
+    start : ndarray of shape (p,)
+    metric : Metric, optional
+        Curvature of a similar problem; without it the objective is asked for its own.
+    tol : float
+        On the largest absolute entry of the gradient.
+    max_iter : int
+    gap : GapCheck, optional
+        Go on until the objective is within `tol` of its minimum too: where the curvature is small, a small gradient
+        does not say so.
+
+    Returns
+    -------
+    Solution
+        With the last metric, for the next fit.
     """
     h = start
     value, gradient = yield h
     size = float(np.abs(gradient).max())
-    pairs = deque[tuple[Array, Array, float]](maxlen=memory)
+    pairs = deque[tuple[Array, Array, float]](maxlen=_PAIRS)
     n_iter = age = attempt = 0
     bounded = False
     left = excess = 0.0 if gap is None else np.inf
@@ -322,8 +314,7 @@ def descend(
         value, gradient = yield h
         exact = gap.exact_metric()
         excess = gap.excess(gradient) if exact is None else _promise(gradient, exact)
-        return Solution(h, size, n_iter, excess <= tol, metric, excess)
-    return Solution(h, size, n_iter, size <= tol, metric, excess)
+    return Solution(h, size, n_iter, metric, excess)
 
 
 def _promise(gradient: Array, metric: Metric | None) -> float:

@@ -15,7 +15,7 @@ from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from gapmin.gap import PerformanceGap, RiskBound
-from gapmin.linear._bounds import Form, Given, check_delta, uniform_terms
+from gapmin.linear._bounds import Form, Given, check_delta, uniform_bound
 from gapmin.linear._exact import solve, solve_plain
 from gapmin.linear._losses import Array, Loss
 from gapmin.linear._matrix import largest, unit
@@ -218,19 +218,13 @@ class HypothesisTransfer(TransferSetting):
         centre = float(np.linalg.norm(self.centre_))
         c = self._constants(
             Given(R, Y, rho, radius),
-            default_radius=lambda R, Y: centre + np.sqrt(self._loss.at_most(R * centre, Y) / self.lam),
-            norm=self._norm(),
-            norm_bound=self.gap_.sharp_norm_bound if form == "sharp" else self.gap_.norm_bound,
+            form,
             lam=self.lam,
+            radius_of=lambda R, Y: centre + np.sqrt(self._loss.at_most(R * centre, Y) / self.lam),
         )
-        beta = c.change / self._n_rows
         learnt = "; here xi was learnt from it" if isinstance(self.xi, str) else ""
-        return RiskBound(
-            terms={"empirical": self._empirical, **uniform_terms(beta, c.B, self._n_rows, delta)},
-            delta=delta,
-            assumptions=(*c.assumptions, f"hypotheses and xi were chosen without looking at this sample{learnt}"),
-            constants=c.as_dict(beta=beta, n_rows=self._n_rows),
-        )
+        chosen = f"hypotheses and xi were chosen without looking at this sample{learnt}"
+        return uniform_bound(c, self._empirical, c.change / self._n_rows, self._n_rows, delta, chosen)
 
 
 @dataclass(eq=False, repr=False, kw_only=True)

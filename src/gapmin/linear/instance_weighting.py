@@ -14,7 +14,7 @@ from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted
 
 from gapmin.gap import PerformanceGap, RiskBound
-from gapmin.linear._bounds import Constants, Form, Given, check_delta, distance, weighted_terms
+from gapmin.linear._bounds import Constants, Form, Given, check_delta, weighted_terms
 from gapmin.linear._exact import solve, solve_plain
 from gapmin.linear._losses import Array, Loss
 from gapmin.linear._problem import Problem, Rows
@@ -143,32 +143,18 @@ class WeightedSetting(TransferSetting):
         """
         check_is_fitted(self)
         check_delta(delta, form)
-        gap_norm = self.gap_.sharp_norm_bound if form == "sharp" else self.gap_.norm_bound
-        c = self._constants(
-            Given(R, Y, rho, radius),
-            default_radius=self._ball(self.lam),
-            norm=self._norm(),
-            norm_bound=gap_norm,
-            lam=self.lam,
-        )
-        apart, said = 0.0, list(c.assumptions)
-        for source, share in self.domain_weight_.items():
-            if source > 0 and share > 0:
-                rows = getattr(self, "_training", {})
-                value, why = distance(discrepancy, source, rows.get(-1), rows.get(source), self.loss, c)
-                apart += share * value
-                said += [each for each in why if each not in said]
-        stable = self._stability(c, delta, form)
-        said.append(self._chosen_before())
+        c = self._constants(Given(R, Y, rho, radius), form, lam=self.lam)
+        sources = {k: share for k, share in self.domain_weight_.items() if k > 0}
+        apart, assumptions = self._weighted_discrepancy(c, discrepancy, -1, sources)
         return RiskBound(
-            terms={"empirical": self._empirical, "discrepancy": apart, **stable},
+            terms={"empirical": self._empirical, "discrepancy": apart, **self._stability(c, delta, form)},
             delta=delta,
-            assumptions=tuple(said),
+            assumptions=(*assumptions, self._chosen_before()),
             constants=c.as_dict(
                 beta=float(self._gamma.max()) * c.change,
                 gamma_inf=float(self._gamma.max()),
                 gamma_2=float(np.sqrt(self._gamma @ self._gamma)),
-                gamma_source=float(sum(share for k, share in self.domain_weight_.items() if k > 0)),
+                gamma_source=float(sum(sources.values())),
                 n_rows=float(self._gamma.size),
             ),
         )

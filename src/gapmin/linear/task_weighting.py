@@ -12,7 +12,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from gapmin.gap import PerformanceGap, RiskBound
-from gapmin.linear._bounds import Form, Given, check_delta, distance, weighted_terms
+from gapmin.linear._bounds import Form, Given, check_delta, weighted_terms
 from gapmin.linear._exact import solve
 from gapmin.linear._losses import Array
 from gapmin.linear._multitask import MultitaskClassifierMixin, MultitaskRegressorMixin, MultitaskSetting
@@ -160,33 +160,23 @@ class TaskWeighting(Representation, MultitaskSetting):
         return self._over_tasks(lambda j, delta: self._bound_of_task(j, delta, form, discrepancy, given), task, delta)
 
     def _bound_of_task(self, j: int, delta: float, form: Form, discrepancy: Any, given: Given) -> RiskBound:
-        c = self._constants(
-            given,
-            default_radius=self._ball(self.lam),
-            norm=self._norm(j),
-            norm_bound=self.gap_.norm_bound[j],
-            lam=self.lam,
-        )
-        names, rows = self.tasks_.tolist(), getattr(self, "_training", {})
-        apart, said = 0.0, list(c.assumptions)
-        for k, other in enumerate(names):
-            if k != j and self.relation_[j, k] > 0:
-                value, why = distance(discrepancy, other, rows.get(names[j]), rows.get(other), self.loss, c)
-                apart += float(self.relation_[j, k]) * value
-                said += [each for each in why if each not in said]
+        c = self._constants(given, form, j=j, lam=self.lam)
+        names = self.tasks_.tolist()
+        others = {name: float(self.relation_[j, k]) for k, name in enumerate(names) if k != j}
+        apart, assumptions = self._weighted_discrepancy(c, discrepancy, names[j], others)
         largest = float((self.relation_[j] * self._heaviest).max())
         squares = float(self.relation_[j] ** 2 @ (1 / self._sizes))
         stable = weighted_terms(c, largest, squares, self._n_rows, delta, form)
         learnt = (
             "; here they were learnt from it" if isinstance(self.relation, str) and self.relation == "learn" else ""
         )
-        said.append(f"the relations were chosen without looking at this sample{learnt}")
+        assumptions.append(f"the relations were chosen without looking at this sample{learnt}")
         if self._phi_learnt:
-            said.append(LEARNT)
+            assumptions.append(LEARNT)
         return RiskBound(
             terms={"empirical": float(self._weighted_loss[j]), "discrepancy": apart, **stable},
             delta=delta,
-            assumptions=tuple(said),
+            assumptions=tuple(assumptions),
             constants=c.as_dict(beta=largest * c.change, n_rows=self._n_rows, n_tasks=float(len(names))),
         )
 
