@@ -16,7 +16,8 @@ from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import has_fit_parameter
 
 from gapmin.boosting._rows import Array, Part, Rows
-from gapmin.linear._logistic import LogisticFits, WeightedLogisticRegression
+from gapmin.linear import WeightedLogisticRegression
+from gapmin.linear.solvers import LogisticFits
 
 _MOST_DRAWS = 100
 """Bootstraps drawn in the hope of every class before a row of each missing class is put in."""
@@ -165,14 +166,14 @@ class Learners:
 
     def remember(self) -> dict[str, Any]:
         """Return what the next round needs to know of the past ones, as a checkpoint keeps it."""
-        return {"random": self.random_state, "warm": {name: fits.remember() for name, fits in self._warm.items()}}
+        return {"random": self.random_state, "warm": {name: fits.get_state() for name, fits in self._warm.items()}}
 
     def recall(self, state: dict[str, Any], rounds: list[list[Any]], rows: Rows) -> None:
         """Go on from what was remembered, given the learners of the past rounds."""
         self.random_state.set_state(state["random"].get_state())
         parts = {part.name: part for part in [rows.both, rows.target, *rows.sources, *rows.each_source_with_target]}
         for name, fits in state["warm"].items():
-            self._fits_to(parts[name]).recall(fits)
+            self._fits_to(parts[name]).set_state(fits)
 
     def examples(self, rows: Rows) -> list[Any]:
         """Return the template and what it is once fitted, to a few rows: what a checkpoint may hold of learners."""
@@ -208,7 +209,7 @@ class Learners:
     def predict(self, learner: Any, part: Part) -> NDArray[Any]:
         """Return class numbers, or for a regression values, of the rows of `part`."""
         fits = self._warm.get(part.name)
-        if self.classes is not None and fits is not None and fits.made is learner:
+        if self.classes is not None and fits is not None and fits.last_learner is learner:
             return renumber(fits.predict_codes(), fits.classes, self.classes)
         return predict_numbers(learner, part.X, self.classes)
 

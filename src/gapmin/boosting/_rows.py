@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from sklearn.utils import _safe_indexing
 
 from gapmin.boosting._checkpoint import hashed
-from gapmin.linear._matrix import squared_norms
+from gapmin.linear.solvers import squared_norms
 
 Array = NDArray[np.float64]
 

@@ -10,12 +10,19 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
 
+from gapmin._utils.typing import Array
 from gapmin.dask._chunks import total
 from gapmin.dask._fits import Job
 from gapmin.dask._rows import DaskRows, read, select
-from gapmin.linear._logistic import WeightedLogisticRegression, tolerance, write_into
-from gapmin.linear._logistic_objective import LogisticObjective, SummedLogistic
-from gapmin.linear._solver import Array, Solution, descend
+from gapmin.linear import WeightedLogisticRegression
+from gapmin.linear.solvers import (
+    DescentResult,
+    LogisticObjective,
+    SummedLogistic,
+    descend,
+    tolerance,
+    write_into,
+)
 
 
 @dataclass(frozen=True)
@@ -63,7 +70,7 @@ class LogisticsOnDask:
             objectives.append(objective)
             descents.append(descent)
             points.append(next(descent))
-        solutions: dict[int, Solution] = {}
+        solutions: dict[int, DescentResult] = {}
         while len(solutions) < len(parts):
             going = [k for k in range(len(parts)) if k not in solutions]
             sums = self._pass({k: replace(wanted[k], h=points[k]) for k in going}, log_weights)

@@ -15,7 +15,7 @@ from scipy.special import logsumexp
 from gapmin.boosting._checkpoint import hashed
 from gapmin.boosting._rows import Array, Part, Rows
 from gapmin.dask._chunks import gather, matrix, vector
-from gapmin.linear._matrix import squared_norms
+from gapmin.linear.solvers import squared_norms
 
 
 class DaskPart(Part):

@@ -9,9 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
-from gapmin.linear._losses import Array, Loss
+from gapmin._utils.typing import Array
+from gapmin.linear._losses import Loss
 from gapmin.linear._matrix import largest
-from gapmin.linear._problem import Problem, Rows
+from gapmin.linear._problem import Problem, WeightedRows
 from gapmin.linear._simplex import project_capped
 from gapmin.linear._solver import CholeskyMetric, Metric, minimise
 
@@ -19,7 +20,7 @@ _RESOLVED = 1e-14
 """What can be known of a sum of numbers of about 1."""
 
 
-class Inner:
+class InnerProblem:
     """One inner problem, sum_i w_i loss_i + ridge ||h||^2 over some rows, solved again and again as weights move."""
 
     def __init__(self, X: Any, y: Array, loss: Loss, ridge: float, tol: float = 1e-9) -> None:
@@ -31,7 +32,7 @@ class Inner:
 
     def fit(self, weight: Array) -> Array:
         """Return the minimiser, from where the last one was."""
-        self.problem = Problem([Rows(self.X, self.y, weight)], self.loss, self.ridge)
+        self.problem = Problem([WeightedRows(self.X, self.y, weight)], self.loss, self.ridge)
         found = minimise(self.problem, self.h, metric=self.metric, tol=self.tol, max_iter=200)
         self.h, self.metric = found.h, found.metric
         return self.h
@@ -49,7 +50,7 @@ class _FoldOfDomain:
     train: NDArray[np.intp]
     test: NDArray[np.intp]
     scale: float
-    inner: Inner
+    inner: InnerProblem
     X: Any
     y: Array
 
@@ -92,7 +93,7 @@ class GapOfWeights:
             pair = []
             for rows in (np.flatnonzero(~in_target), np.flatnonzero(in_target)):
                 train, test = (rows, rows) if fold is None else (rows[fold[rows] != number], rows[fold[rows] == number])
-                inner = Inner(X[train], y[train], loss, ridge, tol)
+                inner = InnerProblem(X[train], y[train], loss, ridge, tol)
                 measured = (inner.X, inner.y) if fold is None else (X[test], y[test])
                 pair.append(_FoldOfDomain(train, test, rows.size / max(train.size, 1), inner, *measured))
             self.folds.append(pair)
@@ -121,7 +122,7 @@ class GapOfWeights:
 
 
 @dataclass(frozen=True)
-class Groups:
+class WeightGroups:
     """Rows that share a weight: gamma_i = theta_group(i) share_i, theta on the simplex under caps."""
 
     of_row: NDArray[np.intp]
@@ -149,11 +150,11 @@ class Groups:
         return new
 
 
-class Outer:
+class OuterObjective:
     """The objective of the weights."""
 
     def __init__(
-        self, fit: Inner, gap: GapOfWeights, groups: Groups, multiplicity: Array, lam1: float, lam2: float
+        self, fit: InnerProblem, gap: GapOfWeights, groups: WeightGroups, multiplicity: Array, lam1: float, lam2: float
     ) -> None:
         self.fit, self.gap, self.groups = fit, gap, groups
         self.multiplicity, self.lam1, self.lam2 = multiplicity, lam1, lam2
@@ -173,12 +174,12 @@ class Outer:
         return value, self.groups.back(gradient + 2 * self.lam2 * spread)
 
 
-def descend(outer: Outer, theta: Array, max_iter: int, tol: float) -> tuple[Array, list[float]]:
+def descend_weights(outer: OuterObjective, theta: Array, max_iter: int, tol: float) -> tuple[Array, list[float]]:
     """Projected gradient with Barzilai-Borwein steps, shortened until the objective falls: it never rises.
 
     Parameters
     ----------
-    outer : Outer
+    outer : OuterObjective
     theta : ndarray
         Where to start.
     max_iter : int
@@ -211,7 +212,7 @@ def descend(outer: Outer, theta: Array, max_iter: int, tol: float) -> tuple[Arra
     return theta, history
 
 
-def deal_folds(domain: NDArray[np.int64], y: Array | None, n_folds: int, random_state: Any) -> NDArray[np.intp]:
+def assign_folds(domain: NDArray[np.int64], y: Array | None, n_folds: int, random_state: Any) -> NDArray[np.intp]:
     """Return a fold for each row, every domain and class spread over all of them as evenly as can be."""
     random = check_random_state(random_state)
     fold = np.empty(domain.size, dtype=np.intp)
@@ -231,7 +232,7 @@ def deal_folds(domain: NDArray[np.int64], y: Array | None, n_folds: int, random_
     return fold
 
 
-def optimism(fit: Inner, gamma: Array) -> float:
+def optimism(fit: InnerProblem, gamma: Array) -> float:
     """Return what lam2 has to be for lam2 ||Gamma||^2 to be the optimism of the training loss (Takeuchi 1976).
 
     The training loss of the minimiser is below its risk by about tr(Hessian^-1 sum_i gamma_i^2 g_i g_i'), g_i the
@@ -239,5 +240,5 @@ def optimism(fit: Inner, gamma: Array) -> float:
     """
     h = fit.fit(gamma)
     slope = gamma * fit.loss.gradient(np.asarray(fit.X @ h), fit.y)
-    outer = Problem([Rows(fit.X, fit.y, slope**2)], fit.loss, 0.0).gram([slope**2])
+    outer = Problem([WeightedRows(fit.X, fit.y, slope**2)], fit.loss, 0.0).gram([slope**2])
     return float(np.trace(np.linalg.solve(fit.problem.hessian(h[None]), outer)) / (gamma @ gamma))

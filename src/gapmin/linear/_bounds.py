@@ -10,7 +10,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 
 from gapmin.gap import RiskBound
-from gapmin.linear._problem import Rows
+from gapmin.linear._problem import WeightedRows
 from gapmin.linear.discrepancy import y_discrepancy
 
 Form = Literal["printed", "sharp"]
@@ -44,7 +44,7 @@ class Constants:
         return {**{name: getattr(self, name) for name in names}, **more}
 
 
-class Given(NamedTuple):
+class GivenConstants(NamedTuple):
     """What the user knows of the constants; None is measured."""
 
     R: float | None
@@ -105,7 +105,7 @@ def uniform_bound(
 
 
 def distance(
-    discrepancy: Any, name: Any, target: Rows | None, source: Rows | None, loss_name: str, c: Constants
+    discrepancy: Any, name: Any, target: WeightedRows | None, source: WeightedRows | None, loss_name: str, c: Constants
 ) -> tuple[float, tuple[str, ...]]:
     """Return the discrepancy between the target and one source or task, NaN where nothing is known.
 

@@ -16,7 +16,7 @@ from scipy.linalg import lstsq
 from scipy.linalg.lapack import dpotrf, dpotrs
 from sklearn.exceptions import ConvergenceWarning
 
-from gapmin.linear._losses import Array
+from gapmin._utils.typing import Array
 from gapmin.linear._matrix import dense
 from gapmin.linear._problem import Problem, Solution
 

@@ -9,8 +9,9 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from gapmin._utils.typing import Array
 from gapmin.linear._losses import log_loss
-from gapmin.linear._solver import Array, CentredMetric, CholeskyMetric, DiagonalMetric, Metric, weighted_gram
+from gapmin.linear._solver import CentredMetric, CholeskyMetric, DiagonalMetric, Metric, weighted_gram
 
 _FACTOR_LIMIT = 500
 """Above this many features a d x d factor costs more than it saves."""

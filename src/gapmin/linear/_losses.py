@@ -6,9 +6,8 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-Array = NDArray[np.floating]
+from gapmin._utils.typing import Array
 
 
 @dataclass(frozen=True)
@@ -168,7 +167,7 @@ class Power(Loss):
         return Kinks(np.ones_like(y), y, -weight, weight)
 
 
-LOSSES: dict[str, Loss] = {
+LOSS_BY_NAME: dict[str, Loss] = {
     "logistic": Logistic(),
     "hinge": Hinge(),
     "squared": Power(2.0),

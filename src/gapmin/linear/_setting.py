@@ -15,12 +15,13 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from gapmin._utils.typing import Array
 from gapmin.base._validation import check_labels, check_sample_weight
 from gapmin.gap import PerformanceGap
-from gapmin.linear._bounds import Constants, Form, Given, distance
-from gapmin.linear._losses import LOSSES, Array, Loss
+from gapmin.linear._bounds import Constants, Form, GivenConstants, distance
+from gapmin.linear._losses import LOSS_BY_NAME, Loss
 from gapmin.linear._matrix import largest, squared_norms, with_constant
-from gapmin.linear._problem import Rows
+from gapmin.linear._problem import WeightedRows
 
 _LARGEST = 1e152
 """Sums of squares of some thousand such numbers are still finite."""
@@ -28,7 +29,7 @@ _LARGEST = 1e152
 
 @dataclass
 class Facts:
-    """What a bound needs to remember of the training rows."""
+    """What a bound needs to know of the training rows."""
 
     R: float
     Y: float
@@ -93,7 +94,7 @@ class LinearSetting(BaseEstimator, metaclass=ABCMeta):
 
     @property
     def _loss(self) -> Loss:
-        return LOSSES[self.loss]
+        return LOSS_BY_NAME[self.loss]
 
     def _read(self, X: Any, *, reset: bool) -> Any:
         """Return X as numbers: Phi(X) in the settings that have a Phi."""
@@ -121,7 +122,7 @@ class LinearSetting(BaseEstimator, metaclass=ABCMeta):
     def _code(self, y: NDArray[Any], weight: Array) -> Array:
         """Return the labels as numbers: -1 and 1 for classes."""
 
-    def _remember(self, H: Array, tasks: list[Rows]) -> None:
+    def _store_solution(self, H: Array, tasks: list[WeightedRows]) -> None:
         """Set the coefficients, a row of H for each of the tasks, and what a bound needs of the rows."""
         if not np.isfinite(H).all():
             sizes = [max(largest(each) for each in part) for part in zip(*((t.X, t.y) for t in tasks), strict=True)]
@@ -149,7 +150,7 @@ class LinearSetting(BaseEstimator, metaclass=ABCMeta):
 
     def _constants(
         self,
-        given: Given,
+        given: GivenConstants,
         form: Form,
         *,
         lam: float,
@@ -228,7 +229,7 @@ class LinearSetting(BaseEstimator, metaclass=ABCMeta):
         return tags
 
 
-class TwoClasses(ClassifierMixin):
+class BinaryLabels(ClassifierMixin):
     """Labels of two classes, coded -1 and 1; the sign of the score decides."""
 
     _numeric_labels: ClassVar[bool] = False
@@ -261,7 +262,7 @@ class TwoClasses(ClassifierMixin):
         return tags
 
 
-class Numbers(RegressorMixin):
+class NumericLabels(RegressorMixin):
     """Labels that are numbers; the score is the prediction."""
 
     _numeric_labels: ClassVar[bool] = True

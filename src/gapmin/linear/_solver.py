@@ -14,10 +14,9 @@ from typing import Any, Protocol
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import NDArray
 from scipy.linalg.lapack import get_lapack_funcs
 
-Array = NDArray[np.floating]
+from gapmin._utils.typing import Array
 
 _BLOCK = 512
 """Rows that are scaled at a time."""
@@ -55,11 +54,11 @@ class Metric(Protocol):
     def solve(self, gradient: Array) -> Array:
         """Return the inverse of the metric times `gradient`."""
 
-    def remember(self) -> dict[str, Any]:
-        """Return arrays and numbers from which `recall_metric` makes it again."""
+    def get_state(self) -> dict[str, Any]:
+        """Return arrays and numbers from which `metric_from_state` makes it again."""
 
 
-class Curved(Protocol):
+class HasCurvature(Protocol):
     """A problem that knows its curvature; parameters are one flat vector."""
 
     def metric(self, attempt: int, *, bound: bool = False) -> Metric:
@@ -69,7 +68,7 @@ class Curved(Protocol):
         """
 
 
-class Objective(Curved, Protocol):
+class SmoothObjective(HasCurvature, Protocol):
     """What the solver needs to know of a problem."""
 
     def evaluate(self, h: Array) -> tuple[float, Array]:
@@ -123,7 +122,7 @@ class CholeskyMetric:
         solved = [self._potrs(f, part, lower=True)[0] for f, part in zip(self._factors, parts, strict=True)]
         return np.concatenate(solved)
 
-    def remember(self) -> dict[str, Any]:
+    def get_state(self) -> dict[str, Any]:
         """Return the factors."""
         return {"patience": self.patience, "factors": self._factors}
 
@@ -148,13 +147,13 @@ class CentredMetric:
         table[:, -1] -= table[:, :-1] @ self._mean
         return table.ravel()
 
-    def remember(self) -> dict[str, Any]:
+    def get_state(self) -> dict[str, Any]:
         """Return factors of the same matrix."""
         lower = np.tril(self._centred._factors[0])
         if self._has_intercept:
             by_output = lower.reshape(-1, self._mean.size + 1, lower.shape[1])
             by_output[:, :-1] += self._mean[:, None] * by_output[:, -1:]
-        return CholeskyMetric([lower @ lower.T], self.patience, balanced=True).remember()
+        return CholeskyMetric([lower @ lower.T], self.patience, balanced=True).get_state()
 
 
 class DiagonalMetric:
@@ -169,13 +168,13 @@ class DiagonalMetric:
         """Return `gradient` divided by the diagonal."""
         return gradient / self._diagonal
 
-    def remember(self) -> dict[str, Any]:
+    def get_state(self) -> dict[str, Any]:
         """Return the diagonal."""
         return {"diagonal": self._diagonal}
 
 
-def recall_metric(state: dict[str, Any], size: int) -> Metric:
-    """Return the metric of which `remember` told; raise ValueError where it is not one of `size` parameters."""
+def metric_from_state(state: dict[str, Any], size: int) -> Metric:
+    """Return the metric that has this state; raise ValueError where it is not one of `size` parameters."""
     parts = [state["diagonal"]] if "diagonal" in state else state["factors"]
     arrays = isinstance(parts, list) and parts and all(isinstance(each, np.ndarray) for each in parts)
     if not arrays or any(each.dtype.kind != "f" or each.dtype != parts[0].dtype for each in parts):
@@ -196,7 +195,7 @@ def recall_metric(state: dict[str, Any], size: int) -> Metric:
 
 
 @dataclass
-class Solution:
+class DescentResult:
     """Where the solver ended, and the metric to start the next fit with."""
 
     h: Array
@@ -207,13 +206,13 @@ class Solution:
     """About how far the objective is above its minimum, where that was asked for."""
 
 
-Descent = Generator[Array, tuple[float, Array], Solution]
+Descent = Generator[Array, tuple[float, Array], DescentResult]
 """Yields points, is sent value and gradient there, returns where it ended."""
 
 
 def minimise(
-    objective: Objective, start: Array, *, first: tuple[float, Array] | None = None, **options: Any
-) -> Solution:
+    objective: SmoothObjective, start: Array, *, first: tuple[float, Array] | None = None, **options: Any
+) -> DescentResult:
     """Minimise a smooth convex objective with the `options` of `descend`.
 
     `first` is value and gradient at `start`, where they are known.
@@ -229,7 +228,7 @@ def minimise(
 
 
 def descend(
-    objective: Curved,
+    objective: HasCurvature,
     start: Array,
     *,
     metric: Metric | None = None,
@@ -244,7 +243,7 @@ def descend(
 
     Parameters
     ----------
-    objective : Curved
+    objective : HasCurvature
     start : ndarray of shape (p,)
     metric : Metric, optional
         Curvature of a similar problem; without it the objective is asked for its own.
@@ -257,7 +256,7 @@ def descend(
 
     Returns
     -------
-    Solution
+    DescentResult
         With the last metric, for the next fit.
     """
     h = start
@@ -314,7 +313,7 @@ def descend(
         value, gradient = yield h
         exact = gap.exact_metric()
         excess = gap.excess(gradient) if exact is None else _promise(gradient, exact)
-    return Solution(h, size, n_iter, metric, excess)
+    return DescentResult(h, size, n_iter, metric, excess)
 
 
 def _promise(gradient: Array, metric: Metric | None) -> float:

@@ -10,10 +10,10 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import _num_samples
 
+from gapmin._utils.typing import Array
 from gapmin.base._validation import check_sample_weight
 from gapmin.domains import check_domains
-from gapmin.linear._losses import Array
-from gapmin.linear._setting import LinearSetting, TwoClasses, is_logistic
+from gapmin.linear._setting import BinaryLabels, LinearSetting, is_logistic
 
 
 class TransferSetting(LinearSetting):
@@ -80,7 +80,7 @@ class TransferSetting(LinearSetting):
         return features, labels, domain, weight
 
 
-class TransferClassifierMixin(TwoClasses):
+class TransferClassifierMixin(BinaryLabels):
     """Scores and probabilities for the transfer settings."""
 
     def decision_function(self, X: Any) -> Array:

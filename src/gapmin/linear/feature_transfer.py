@@ -13,12 +13,12 @@ from sklearn.utils._param_validation import HasMethods
 from sklearn.utils.validation import _check_y, check_consistent_length, check_is_fitted, validate_data
 
 from gapmin.linear._bounds import Constants, Form, uniform_terms
-from gapmin.linear._setting import Numbers, effective_size
+from gapmin.linear._setting import NumericLabels, effective_size
 from gapmin.linear._transfer import TransferClassifierMixin
 from gapmin.linear.instance_weighting import WeightedSetting
 
-BORROWED = "Phi was chosen without looking at this sample"
-LEARNT = "Phi was chosen without looking at this sample; here it was fitted on it"
+PHI_GIVEN = "Phi was chosen without looking at this sample"
+PHI_LEARNT = "Phi was chosen without looking at this sample; here it was fitted on it"
 
 
 class Representation:
@@ -75,7 +75,7 @@ class FeatureTransfer(Representation, WeightedSetting):
         return uniform_terms(c.change / n_rows, c.B, n_rows, delta)
 
     def _chosen_before(self) -> str:
-        return LEARNT if self._phi_learnt else BORROWED
+        return PHI_LEARNT if self._phi_learnt else PHI_GIVEN
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -124,7 +124,7 @@ class FeatureTransferClassifier(TransferClassifierMixin, FeatureTransfer):
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
-class FeatureTransferRegressor(Numbers, FeatureTransfer):
+class FeatureTransferRegressor(NumericLabels, FeatureTransfer):
     r"""Linear regression on a representation of target and source (Sec. 4.1.2).
 
     Minimises :math:`\frac1N \sum_i \ell(\langle h, \Phi(x_i)\rangle, y_i) + \lambda \|h\|^2` over all rows.

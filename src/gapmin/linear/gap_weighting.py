@@ -17,12 +17,20 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import _num_samples
 
+from gapmin._utils.typing import Array
 from gapmin.base._validation import check_sample_weight
-from gapmin.linear._bilevel import GapOfWeights, Groups, Inner, Outer, deal_folds, descend, optimism
+from gapmin.linear._bilevel import (
+    GapOfWeights,
+    InnerProblem,
+    OuterObjective,
+    WeightGroups,
+    assign_folds,
+    descend_weights,
+    optimism,
+)
 from gapmin.linear._exact import LEAST_PENALTY
-from gapmin.linear._losses import Array
 from gapmin.linear._matrix import in_unit, largest, unit
-from gapmin.linear._setting import Numbers
+from gapmin.linear._setting import NumericLabels
 from gapmin.linear._transfer import TransferClassifierMixin
 from gapmin.linear.instance_weighting import WeightedSetting
 
@@ -135,7 +143,7 @@ class GapWeighting(WeightedSetting):
         pairs, of_row = np.unique(np.column_stack([domain, codes]), axis=0, return_inverse=True)
         return [(int(d), labels[c].item()) for d, c in pairs], of_row.ravel()
 
-    def _groups(self, domain: NDArray[np.int64], multiplicity: Array, of_row: NDArray[np.intp], n: int) -> Groups:
+    def _groups(self, domain: NDArray[np.int64], multiplicity: Array, of_row: NDArray[np.intp], n: int) -> WeightGroups:
         count = np.bincount(of_row, multiplicity, minlength=n).astype(np.float64)
         in_target = np.zeros(n, dtype=bool)
         in_target[of_row] = domain < 0
@@ -151,9 +159,11 @@ class GapWeighting(WeightedSetting):
                     f"give at least {least:.3g}"
                 )
         share = None if in_target.all() else self.target_share
-        return Groups(of_row, multiplicity / count[of_row], count, cap, in_target, share)
+        return WeightGroups(of_row, multiplicity / count[of_row], count, cap, in_target, share)
 
-    def _minimise(self, X: Any, y: Array, domain: NDArray[np.int64], multiplicity: Array, groups: Groups) -> Array:
+    def _minimise(
+        self, X: Any, y: Array, domain: NDArray[np.int64], multiplicity: Array, groups: WeightGroups
+    ) -> Array:
         # In units in which features and labels are of about 1: the tolerances are made for such.
         size = largest(y)
         s, t = unit(largest(X)), unit(size, 10.0 if size < 1 else 1e6)
@@ -162,23 +172,23 @@ class GapWeighting(WeightedSetting):
         in_target = domain < 0
         fold = None
         if self.gap_data == "crossfit":
-            fold = deal_folds(domain, None if self._numeric_labels else y, self.n_folds, self.random_state)
+            fold = assign_folds(domain, None if self._numeric_labels else y, self.n_folds, self.random_state)
         starts = self._starts(domain, multiplicity, groups)
-        fit = Inner(X, y, self._loss, lam)
+        fit = InnerProblem(X, y, self._loss, lam)
         lam2 = optimism(fit, groups.gamma(starts[0])) if self.lam2 is None else float(self.lam2) / worth
         self.lam2_ = lam2 * worth
         gap = GapOfWeights(X, y, in_target, self._loss, self.eta * lam, fold)
-        outer = Outer(fit, gap, groups, multiplicity, self.lam1, lam2)
+        outer = OuterObjective(fit, gap, groups, multiplicity, self.lam1, lam2)
         first = min(self.max_iter, _FIRST_STEPS) if len(starts) > 1 else self.max_iter
-        tried = [descend(outer, start, first, self.tol) for start in starts]
+        tried = [descend_weights(outer, start, first, self.tol) for start in starts]
         theta, history = min(tried, key=lambda each: each[1][-1])
         if len(history) > first < self.max_iter:  # the most promising start goes on
-            theta, more = descend(outer, theta, self.max_iter - first, self.tol)
+            theta, more = descend_weights(outer, theta, self.max_iter - first, self.tol)
             history = history + more[1:]
         self.objective_history_ = np.array(history) * worth
         return theta
 
-    def _starts(self, domain: NDArray[np.int64], multiplicity: Array, groups: Groups) -> list[Array]:
+    def _starts(self, domain: NDArray[np.int64], multiplicity: Array, groups: WeightGroups) -> list[Array]:
         """Weighted pooling: the sources by their rows, and alike; at three shares of the target where it is free."""
         rows_of = {int(k): float(multiplicity[domain == k].sum()) for k in np.unique(domain)}
         sources = [k for k in rows_of if k > 0]
@@ -281,7 +291,7 @@ class GapWeightingClassifier(TransferClassifierMixin, GapWeighting):
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
-class GapWeightingRegressor(Numbers, GapWeighting):
+class GapWeightingRegressor(NumericLabels, GapWeighting):
     r"""Linear regression under weights that minimise the performance gap (Sec. 5).
 
     Minimises over h and weights that sum to one :math:`\sum_i \gamma_i \ell(\langle h, x_i\rangle, y_i) +

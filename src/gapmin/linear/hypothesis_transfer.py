@@ -14,13 +14,14 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.validation import check_is_fitted
 
+from gapmin._utils.typing import Array
 from gapmin.gap import PerformanceGap, RiskBound
-from gapmin.linear._bounds import Form, Given, check_delta, uniform_bound
-from gapmin.linear._exact import solve, solve_plain
-from gapmin.linear._losses import Array, Loss
+from gapmin.linear._bounds import Form, GivenConstants, check_delta, uniform_bound
+from gapmin.linear._exact import solve, solve_unpenalised
+from gapmin.linear._losses import Loss
 from gapmin.linear._matrix import largest, unit
-from gapmin.linear._problem import Problem, Rows
-from gapmin.linear._setting import Numbers, effective_size
+from gapmin.linear._problem import Problem, WeightedRows
+from gapmin.linear._setting import NumericLabels, effective_size
 from gapmin.linear._simplex import minimise_on_simplex
 from gapmin.linear._transfer import TransferClassifierMixin, TransferSetting
 
@@ -86,22 +87,22 @@ class HypothesisTransfer(TransferSetting):
 
     def _solve(self, X: Any, y: Array, domain: NDArray[np.int64], weight: Array) -> Array:
         kept = np.flatnonzero(domain < 0)
-        rows = Rows(X[kept], y[kept], weight[kept] / weight[kept].sum())
+        rows = WeightedRows(X[kept], y[kept], weight[kept] / weight[kept].sum())
         self.hypotheses_ = self._read_hypotheses(X.shape[1])
         self.xi_ = self._mix(rows)
         self.centre_ = self.xi_ @ self.hypotheses_
         self._n_rows = effective_size(rows.weight)
         H = solve(Problem([rows], self._loss, self.lam, self.centre_[None])).H
-        self._remember(H, [rows])
+        self._store_solution(H, [rows])
         self._empirical = rows.loss(self._loss, H[0])
         self.gap_ = self._with_corollary(self._gap(rows))
         used = np.zeros(y.size)
         used[kept] = rows.weight
         return used
 
-    def _gap(self, rows: Rows) -> PerformanceGap:
+    def _gap(self, rows: WeightedRows) -> PerformanceGap:
         """Definition 5 and Lemma 3: L(<H, Xi>) - L(h_T), and ||h*|| <= sqrt(gap / lam) + ||<H, Xi>||."""
-        plain = solve_plain(rows, self._loss)
+        plain = solve_unpenalised(rows, self._loss)
         if not plain.attained:
             warnings.warn(
                 "the target's rows separate: the logistic loss has no minimiser, and its infimum stands in the gap",
@@ -169,7 +170,7 @@ class HypothesisTransfer(TransferSetting):
             raise ValueError(f"hypothesis {model!r} has an intercept, this model has none: use fit_intercept=True")
         return list(coef)
 
-    def _mix(self, rows: Rows) -> Array:
+    def _mix(self, rows: WeightedRows) -> Array:
         n = len(self.hypotheses_)
         if isinstance(self.xi, str):
             if not n:
@@ -217,7 +218,7 @@ class HypothesisTransfer(TransferSetting):
         check_delta(delta, form)
         centre = float(np.linalg.norm(self.centre_))
         c = self._constants(
-            Given(R, Y, rho, radius),
+            GivenConstants(R, Y, rho, radius),
             form,
             lam=self.lam,
             radius_of=lambda R, Y: centre + np.sqrt(self._loss.at_most(R * centre, Y) / self.lam),
@@ -275,7 +276,7 @@ class HypothesisTransferClassifier(TransferClassifierMixin, HypothesisTransfer):
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
-class HypothesisTransferRegressor(Numbers, HypothesisTransfer):
+class HypothesisTransferRegressor(NumericLabels, HypothesisTransfer):
     r"""Linear regression near a mixture of hypotheses learnt elsewhere (Sec. 4.1.3).
 
     Minimises :math:`\frac1{N_T} \sum_i \ell(\langle h, x_i\rangle, y_i) + \lambda \|h - \langle H, \Xi\rangle\|^2`.

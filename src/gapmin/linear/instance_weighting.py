@@ -13,25 +13,26 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted
 
+from gapmin._utils.typing import Array
 from gapmin.gap import PerformanceGap, RiskBound
-from gapmin.linear._bounds import Constants, Form, Given, check_delta, weighted_terms
-from gapmin.linear._exact import solve, solve_plain
-from gapmin.linear._losses import Array, Loss
-from gapmin.linear._problem import Problem, Rows
-from gapmin.linear._setting import Numbers
+from gapmin.linear._bounds import Constants, Form, GivenConstants, check_delta, weighted_terms
+from gapmin.linear._exact import solve, solve_unpenalised
+from gapmin.linear._losses import Loss
+from gapmin.linear._problem import Problem, WeightedRows
+from gapmin.linear._setting import NumericLabels
 from gapmin.linear._transfer import TransferClassifierMixin, TransferSetting
 
 
-class Side:
+class DomainObjective:
     """One domain's V(h) = weighted loss + eta lam ||h||^2, and its minimiser."""
 
-    def __init__(self, rows: Rows, loss: Loss, ridge: float) -> None:
+    def __init__(self, rows: WeightedRows, loss: Loss, ridge: float) -> None:
         self.rows, self.loss, self.ridge = rows, loss, ridge
         self.attained = True
         if ridge > 0:
             self.h = solve(Problem([rows], loss, ridge)).h
         else:
-            plain = solve_plain(rows, loss)
+            plain = solve_unpenalised(rows, loss)
             self.h, self.attained = plain.h, plain.attained
             if not plain.attained:
                 warnings.warn(
@@ -46,7 +47,7 @@ class Side:
         return self.rows.loss(self.loss, h) + self.ridge * float(h @ h)
 
 
-def two_domain_gap(source: Side, target: Side, lam: float, eta: float) -> PerformanceGap:
+def two_domain_gap(source: DomainObjective, target: DomainObjective, lam: float, eta: float) -> PerformanceGap:
     """Return the gap of Definition 3 with Lemma 1, without the loss bound.
 
     The lemma averages two inequalities of its proof, ``||h*||^2 <= ||h_S||^2 + gap_T / (lam (1 - 2 eta))`` and the same
@@ -90,10 +91,10 @@ class WeightedSetting(TransferSetting):
 
     def _fit_weighted(self, X: Any, y: Array, domain: NDArray[np.int64], gamma: Array) -> None:
         in_target = domain < 0
-        h = solve(Problem([Rows(X, y, gamma)], self._loss, self.lam)).H
-        self._remember(h, [Rows(X, y, gamma)])
+        h = solve(Problem([WeightedRows(X, y, gamma)], self._loss, self.lam)).H
+        self._store_solution(h, [WeightedRows(X, y, gamma)])
         sides = [
-            Side(Rows(X[part], y[part], gamma[part]), self._loss, self.eta * self.lam)
+            DomainObjective(WeightedRows(X[part], y[part], gamma[part]), self._loss, self.eta * self.lam)
             for part in (np.flatnonzero(~in_target), np.flatnonzero(in_target))
         ]
         self.gap_ = self._with_corollary(two_domain_gap(sides[0], sides[1], self.lam, self.eta))
@@ -101,7 +102,7 @@ class WeightedSetting(TransferSetting):
         self._training = {}
         for k, part in [(-1, in_target), *((k, domain == k) for k in numbers if k > 0)]:
             weight = gamma[part] if gamma[part].any() else np.ones(part.sum())
-            self._training[k] = Rows(X[part], y[part], weight)
+            self._training[k] = WeightedRows(X[part], y[part], weight)
         self.domain_weight_ = {k: float(gamma[domain == k].sum()) for k in numbers}
         self._gamma = gamma
         self._empirical = float(gamma @ self._loss.value(np.asarray(X @ h[0]), y))
@@ -143,7 +144,7 @@ class WeightedSetting(TransferSetting):
         """
         check_is_fitted(self)
         check_delta(delta, form)
-        c = self._constants(Given(R, Y, rho, radius), form, lam=self.lam)
+        c = self._constants(GivenConstants(R, Y, rho, radius), form, lam=self.lam)
         sources = {k: share for k, share in self.domain_weight_.items() if k > 0}
         apart, assumptions = self._weighted_discrepancy(c, discrepancy, -1, sources)
         return RiskBound(
@@ -238,7 +239,7 @@ class InstanceWeightingClassifier(TransferClassifierMixin, InstanceWeighting):
 
 
 @dataclass(eq=False, repr=False)
-class InstanceWeightingRegressor(Numbers, InstanceWeighting):
+class InstanceWeightingRegressor(NumericLabels, InstanceWeighting):
     r"""Linear regression on weighted rows of target and source (Sec. 4.1.1).
 
     Minimises :math:`\sum_i \gamma_i \ell(\langle h, x_i\rangle, y_i) + \lambda \|h\|^2` with weights that sum to one.

@@ -9,11 +9,11 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn.utils._param_validation import Interval
 
+from gapmin._utils.typing import Array
 from gapmin.linear._bounds import Form
 from gapmin.linear._coupled import CoupledTasks, Stability, fit_coupled, single_and_pooled_gap
-from gapmin.linear._losses import Array
 from gapmin.linear._multitask import MultitaskClassifierMixin, MultitaskRegressorMixin
-from gapmin.linear._problem import Rows
+from gapmin.linear._problem import WeightedRows
 
 
 def sharing_precision(K: int, lam0: float, lam: float) -> Array:
@@ -45,7 +45,7 @@ class ParameterSharing(CoupledTasks):
     shared_coef_: Array = field(init=False)
     shared_intercept_: float = field(init=False)
 
-    def _solve(self, tasks: list[Rows], X: Any, y: Array) -> Array:
+    def _solve(self, tasks: list[WeightedRows], X: Any, y: Array) -> Array:
         H = fit_coupled(tasks, self._loss, sharing_precision(len(tasks), self.lam0, self.lam))
         w0 = self.lam / (self.lam0 + self.lam) * H.mean(axis=0)  # the best one for these h_k = w_0 + w_k
         self.shared_coef_, self.shared_intercept_ = (w0[:-1], float(w0[-1])) if self.fit_intercept else (w0, 0.0)

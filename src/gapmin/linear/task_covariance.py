@@ -9,12 +9,12 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
+from gapmin._utils.typing import Array
 from gapmin.linear._bounds import Form
 from gapmin.linear._coupled import CoupledTasks, Stability, fit_coupled, single_and_pooled_gap
-from gapmin.linear._losses import Array
 from gapmin.linear._matrix import largest, unit
 from gapmin.linear._multitask import MultitaskClassifierMixin, MultitaskRegressorMixin
-from gapmin.linear._problem import Rows
+from gapmin.linear._problem import WeightedRows
 from gapmin.linear._simplex import project_simplex
 
 _ALTERNATIONS = 200
@@ -73,7 +73,7 @@ class TaskCovariance(CoupledTasks):
     omega_: Array = field(init=False)
     objective_history_: Array = field(init=False)
 
-    def _solve(self, tasks: list[Rows], X: Any, y: Array) -> Array:
+    def _solve(self, tasks: list[WeightedRows], X: Any, y: Array) -> Array:
         K = len(tasks)
         if self.omega is None:
             H = self._alternate(tasks)
@@ -92,7 +92,7 @@ class TaskCovariance(CoupledTasks):
         )
         return H
 
-    def _alternate(self, tasks: list[Rows]) -> Array:
+    def _alternate(self, tasks: list[WeightedRows]) -> Array:
         """Fit and learn Omega in turn, its trace K^2 / lam, to the minimum of an objective that is convex in both.
 
         The closed form alone creeps where an eigenvalue goes to its floor, so the move is tried at growing lengths; no

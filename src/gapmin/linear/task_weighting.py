@@ -11,15 +11,15 @@ import numpy as np
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
+from gapmin._utils.typing import Array
 from gapmin.gap import PerformanceGap, RiskBound
-from gapmin.linear._bounds import Form, Given, check_delta, weighted_terms
+from gapmin.linear._bounds import Form, GivenConstants, check_delta, weighted_terms
 from gapmin.linear._exact import solve
-from gapmin.linear._losses import Array
 from gapmin.linear._multitask import MultitaskClassifierMixin, MultitaskRegressorMixin, MultitaskSetting
-from gapmin.linear._problem import Problem, Rows
+from gapmin.linear._problem import Problem, WeightedRows
 from gapmin.linear._simplex import project_simplex
-from gapmin.linear.feature_transfer import LEARNT, Representation
-from gapmin.linear.instance_weighting import Side
+from gapmin.linear.feature_transfer import PHI_LEARNT, Representation
+from gapmin.linear.instance_weighting import DomainObjective
 
 _ALTERNATIONS = 200
 
@@ -51,8 +51,8 @@ class TaskWeighting(Representation, MultitaskSetting):
     gap_matrix_: Array = field(init=False)
     objective_history_: Array = field(init=False)
 
-    def _solve(self, tasks: list[Rows], X: Any, y: Array) -> Array:
-        sides = [Side(rows, self._loss, self.eta * self.lam) for rows in tasks]
+    def _solve(self, tasks: list[WeightedRows], X: Any, y: Array) -> Array:
+        sides = [DomainObjective(rows, self._loss, self.eta * self.lam) for rows in tasks]
         losses = np.array([[rows.loss(self._loss, side.h) for side in sides] for rows in tasks])  # L_k(h_j)
         values = losses + np.array([side.ridge * float(side.h @ side.h) for side in sides])
         # Entry j, k: what the minimiser of task j loses on task k.
@@ -61,7 +61,7 @@ class TaskWeighting(Representation, MultitaskSetting):
 
         def fit(relation: Array) -> Array:
             shares = [np.concatenate([g * w for g, w in zip(row, weight, strict=True)]) for row in relation]
-            return np.vstack([solve(Problem([Rows(X, y, share)], self._loss, self.lam)).H for share in shares])
+            return np.vstack([solve(Problem([WeightedRows(X, y, share)], self._loss, self.lam)).H for share in shares])
 
         if isinstance(self.relation, str) and self.relation == "learn":
             own = np.diag(losses) if self.relation_cost == "excess" else np.zeros(len(tasks))
@@ -86,7 +86,7 @@ class TaskWeighting(Representation, MultitaskSetting):
         self._weighted_loss = (self.relation_ * weighted).sum(axis=1)
         return H
 
-    def _alternate(self, tasks: list[Rows], own: Array, fit: Any) -> tuple[Array, Array, list[float]]:
+    def _alternate(self, tasks: list[WeightedRows], own: Array, fit: Any) -> tuple[Array, Array, list[float]]:
         """Minimise sum_k gamma_k (L_k(h_j) - own_k) + lam ||h_j||^2 + lam1 gap_j + lam3 ||gamma||^2, for each task j.
 
         Given the hypotheses every term is linear in Gamma^j but the last, so its minimiser is a projection on the
@@ -156,10 +156,10 @@ class TaskWeighting(Representation, MultitaskSetting):
         check_delta(delta, form)
         if task is None and isinstance(discrepancy, Mapping) and len(self.tasks_) > 1:
             raise ValueError("discrepancy by name says how far the other tasks are from one: say which with task=…")
-        given = Given(R, Y, rho, radius)
+        given = GivenConstants(R, Y, rho, radius)
         return self._over_tasks(lambda j, delta: self._bound_of_task(j, delta, form, discrepancy, given), task, delta)
 
-    def _bound_of_task(self, j: int, delta: float, form: Form, discrepancy: Any, given: Given) -> RiskBound:
+    def _bound_of_task(self, j: int, delta: float, form: Form, discrepancy: Any, given: GivenConstants) -> RiskBound:
         c = self._constants(given, form, j=j, lam=self.lam)
         names = self.tasks_.tolist()
         others = {name: float(self.relation_[j, k]) for k, name in enumerate(names) if k != j}
@@ -172,7 +172,7 @@ class TaskWeighting(Representation, MultitaskSetting):
         )
         assumptions.append(f"the relations were chosen without looking at this sample{learnt}")
         if self._phi_learnt:
-            assumptions.append(LEARNT)
+            assumptions.append(PHI_LEARNT)
         return RiskBound(
             terms={"empirical": float(self._weighted_loss[j]), "discrepancy": apart, **stable},
             delta=delta,
