@@ -96,7 +96,7 @@ def test_outer_gradient_is_that_of_finite_differences():
     rng = np.random.default_rng(0)
     of_row = rng.integers(0, 3, size=y.size) + 3 * in_target
     count = np.bincount(of_row).astype(float)
-    groups = WeightGroups(of_row, 1 / count[of_row], count, np.ones(6), np.arange(6) > 2, None)
+    groups = WeightGroups(of_row, 1 / count[of_row], count, np.ones(6), [(np.ones(6, dtype=bool), 1.0)])
     fold = assign_folds(np.where(in_target, -1, 1), y, 3, 0)
     gap = GapOfWeights(X, y, in_target, LOSS_BY_NAME["logistic"], 0.01, fold, tol=1e-13)
     outer = OuterObjective(
@@ -115,7 +115,8 @@ def test_descent_ends_at_a_stationary_point():
     """No small feasible move from the end lowers the objective to first order."""
     X, y, in_target, _ = problem(6)
     of_row = np.arange(y.size)
-    groups = WeightGroups(of_row, np.ones(y.size), np.ones(y.size), np.full(y.size, 0.1), in_target, 0.6)
+    totals = [(in_target, 0.6), (~in_target, 0.4)]
+    groups = WeightGroups(of_row, np.ones(y.size), np.ones(y.size), np.full(y.size, 0.1), totals)
     gap = GapOfWeights(X, y, in_target, LOSS_BY_NAME["logistic"], 0.01)
     outer = OuterObjective(
         InnerProblem(X, y, LOSS_BY_NAME["logistic"], 0.05), gap, groups, np.ones(y.size), lam1=1.0, lam2=20.0

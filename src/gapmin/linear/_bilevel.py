@@ -129,8 +129,8 @@ class WeightGroups:
     share: Array
     count: Array
     cap: Array
-    in_target: NDArray[np.bool_]
-    target_share: float | None
+    totals: list[tuple[NDArray[np.bool_], float]]
+    """Which groups share which part of the whole weight."""
 
     def gamma(self, theta: Array) -> Array:
         """Return the weight of each row."""
@@ -142,10 +142,8 @@ class WeightGroups:
 
     def project(self, theta: Array) -> Array:
         """Return the nearest allowed theta; distances are measured as ||Gamma||, so that large groups move easily."""
-        if self.target_share is None:
-            return project_capped(theta, self.cap, 1.0, self.count)
         new = np.empty_like(theta)
-        for part, total in ((self.in_target, self.target_share), (~self.in_target, 1 - self.target_share)):
+        for part, total in self.totals:
             new[part] = project_capped(theta[part], self.cap[part], total, self.count[part])
         return new
 

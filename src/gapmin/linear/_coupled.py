@@ -84,6 +84,9 @@ class CoupledTasks(MultitaskSetting):
     def _stability(self, j: int, form: Form) -> Stability:
         """Return the setting's theorem for task j."""
 
+    def _radius(self, R: float, Y: float, j: int) -> float:
+        return float(np.sqrt(self._loss.at_most(0.0, Y) * self._stability(j, "printed").squared_radius))
+
     def risk_bound(
         self,
         delta: float = 0.05,
@@ -123,12 +126,6 @@ class CoupledTasks(MultitaskSetting):
 
     def _bound_of_task(self, j: int, delta: float, form: Form, given: GivenConstants) -> RiskBound:
         theorem, n = self._stability(j, form), float(self._sizes[j])
-        c = self._constants(
-            given,
-            form,
-            j=j,
-            lam=theorem.lam,
-            radius_of=lambda R, Y: np.sqrt(self._loss.at_most(0.0, Y) * theorem.squared_radius),
-        )
+        c = self._constants(given, form, theorem.lam, j)
         beta, constants = theorem.beta * c.rho**2 * c.R**2, {"n_tasks": float(len(self.tasks_)), **theorem.constants}
         return uniform_bound(c, float(self._empirical[j]), beta, n, delta, theorem.chosen, **constants)

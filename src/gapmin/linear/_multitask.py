@@ -34,12 +34,7 @@ class MultitaskSetting(LinearSetting):
         """Fit all tasks; set the gap; return H, a row for each task."""
 
     def fit(
-        self,
-        X: Any,
-        y: ArrayLike,
-        *,
-        sample_task: ArrayLike | None = None,
-        sample_weight: ArrayLike | None = None,
+        self, X: Any, y: ArrayLike, *, sample_task: ArrayLike | None = None, sample_weight: ArrayLike | None = None
     ) -> Self:
         """Fit a hypothesis for each task.
 
@@ -133,12 +128,7 @@ class TaskScoreMixin:
     """The score of a multitask model; before scikit-learn's own, which knows no tasks."""
 
     def score(
-        self,
-        X: Any,
-        y: ArrayLike,
-        sample_weight: ArrayLike | None = None,
-        *,
-        sample_task: ArrayLike | None = None,
+        self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None, *, sample_task: ArrayLike | None = None
     ) -> float:
         """Return the accuracy, or for numbers R^2, over all rows given."""
         predicted = self.predict(X, sample_task=sample_task)  # type: ignore[attr-defined]

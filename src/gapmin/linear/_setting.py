@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from abc import ABCMeta, abstractmethod
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from numbers import Real
 from typing import Any, ClassVar
@@ -148,20 +147,12 @@ class LinearSetting(BaseEstimator, metaclass=ABCMeta):
         bounds = [self._loss.at_most(R * norm, Y) for norm in np.atleast_1d(gap.norm_bound)]
         return replace(gap, loss_bound=np.array(bounds) if np.ndim(gap.norm_bound) else bounds[0], R=R, Y=Y)
 
-    def _constants(
-        self,
-        given: GivenConstants,
-        form: Form,
-        *,
-        lam: float,
-        j: int = 0,
-        radius_of: Callable[[float, float], float] | None = None,
-    ) -> Constants:
-        """Collect the constants of a theorem; what is not given is measured on the training rows, and said to be.
+    def _radius(self, R: float, Y: float, j: int) -> float:
+        """Return the norm that the minimiser of task j obeys on every sample with rows in R and labels in Y."""
+        return float(np.sqrt(self._loss.at_most(0.0, Y) / self.lam))
 
-        `radius_of` makes the norm that every minimiser obeys from R and Y; by default it is the one of a penalty
-        lam ||h||^2.
-        """
+    def _constants(self, given: GivenConstants, form: Form, lam: float, j: int = 0) -> Constants:
+        """Collect the constants of a theorem; what is not given is measured on the training rows, and said to be."""
         R, Y, rho, radius = given
         facts, loss = self._facts, self._loss
         for name, value, measured in (("R", R, facts.R), ("Y", Y, facts.Y)):
@@ -172,7 +163,7 @@ class LinearSetting(BaseEstimator, metaclass=ABCMeta):
         assumptions = [f"||x|| <= R = {R:.4g} for every row, the constant feature counted{measured_R}"]
         if self._numeric_labels:
             assumptions.append(f"|y| <= Y = {Y:.4g} for every row{measured_Y}")
-        every = float(np.sqrt(loss.at_most(0.0, Y) / lam) if radius_of is None else radius_of(R, Y))
+        every = self._radius(R, Y, j)
         norm = float(np.sqrt(self.coef_[j] @ self.coef_[j] + self.intercept_[j] ** 2))
         if radius is None:
             radius = every

@@ -64,7 +64,7 @@ class FeatureTransfer(Representation, WeightedSetting):
 
     transformer: Any = None
     _: KW_ONLY
-    loss: str
+    loss: str = "logistic"
     lam: float = 0.01
     eta: float = 0.25
     fit_intercept: bool = True
@@ -78,7 +78,6 @@ class FeatureTransfer(Representation, WeightedSetting):
         return PHI_LEARNT if self._phi_learnt else PHI_GIVEN
 
 
-@dataclass(eq=False, repr=False, kw_only=True)
 class FeatureTransferClassifier(TransferClassifierMixin, FeatureTransfer):
     r"""Linear classifier on a representation of target and source (Sec. 4.1.2).
 
@@ -119,8 +118,6 @@ class FeatureTransferClassifier(TransferClassifierMixin, FeatureTransfer):
     >>> clf.coef_.shape
     (1, 3)
     """
-
-    loss: str = "logistic"
 
 
 @dataclass(eq=False, repr=False, kw_only=True)

@@ -15,10 +15,8 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils._param_validation import Interval, StrOptions
-from sklearn.utils.validation import _num_samples
 
 from gapmin._utils.typing import Array
-from gapmin.base._validation import check_sample_weight
 from gapmin.linear._bilevel import (
     GapOfWeights,
     InnerProblem,
@@ -65,7 +63,7 @@ class GapWeighting(WeightedSetting):
     lam2: float | None = None
     eta: float = 0.25
     gamma_max: float | None = None
-    loss: str
+    loss: str = "logistic"
     fit_intercept: bool = True
     n_folds: int = 5
     max_iter: int = 30
@@ -104,8 +102,7 @@ class GapWeighting(WeightedSetting):
         -------
         self
         """
-        rows, labels, domain, multiplicity = self._check_transfer(X, y, sample_domain, sample_weight)
-        used = check_sample_weight(sample_weight, _num_samples(y)) > 0
+        rows, labels, domain, multiplicity, used = self._check_transfer(X, y, sample_domain, sample_weight)
         if rows.shape[1] > _WIDEST:
             raise ValueError(
                 f"X has {rows.shape[1]} features: the derivative of the gap needs a matrix of that many rows, so "
@@ -148,18 +145,20 @@ class GapWeighting(WeightedSetting):
         in_target = np.zeros(n, dtype=bool)
         in_target[of_row] = domain < 0
         cap = np.ones(n) if self.gamma_max is None else np.minimum(self.gamma_max * count, 1.0)
-        shares = [(in_target | ~in_target, 1.0, "all rows")]
+        totals = {"all rows": (np.ones(n, dtype=bool), 1.0)}
         if self.target_share is not None and not in_target.all():
-            shares = [(in_target, self.target_share, "the target"), (~in_target, 1 - self.target_share, "the sources")]
-        for part, total, name in shares:
+            totals = {
+                "the target": (in_target, self.target_share),
+                "the sources": (~in_target, 1 - self.target_share),
+            }
+        for name, (part, total) in totals.items():
             if cap[part].sum() < total:
                 least = total / count[part].sum()
                 raise ValueError(
                     f"gamma_max is {self.gamma_max}: {name} cannot hold {total:.3g} of the weight under it, "
                     f"give at least {least:.3g}"
                 )
-        share = None if in_target.all() else self.target_share
-        return WeightGroups(of_row, multiplicity / count[of_row], count, cap, in_target, share)
+        return WeightGroups(of_row, multiplicity / count[of_row], count, cap, list(totals.values()))
 
     def _minimise(
         self, X: Any, y: Array, domain: NDArray[np.int64], multiplicity: Array, groups: WeightGroups
@@ -212,7 +211,6 @@ class GapWeighting(WeightedSetting):
         return "the weights were chosen without looking at this sample; here they were learnt from it"
 
 
-@dataclass(eq=False, repr=False, kw_only=True)
 class GapWeightingClassifier(TransferClassifierMixin, GapWeighting):
     r"""Linear classifier under weights that minimise the performance gap (Sec. 5).
 
@@ -286,8 +284,6 @@ class GapWeightingClassifier(TransferClassifierMixin, GapWeighting):
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {"loss": [StrOptions({"logistic"})]}
-
-    loss: str = "logistic"
 
 
 @dataclass(eq=False, repr=False, kw_only=True)

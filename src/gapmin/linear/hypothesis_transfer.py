@@ -77,7 +77,7 @@ class HypothesisTransfer(TransferSetting):
     hypotheses: Any = ()
     xi: Any = None
     _: KW_ONLY
-    loss: str
+    loss: str = "logistic"
     lam: float = 0.01
     fit_intercept: bool = True
 
@@ -186,6 +186,10 @@ class HypothesisTransfer(TransferSetting):
             raise ValueError(f"xi is {xi}: give finite weights")
         return xi
 
+    def _radius(self, R: float, Y: float, j: int) -> float:
+        centre = float(np.linalg.norm(self.centre_))
+        return float(centre + np.sqrt(self._loss.at_most(R * centre, Y) / self.lam))
+
     def risk_bound(
         self,
         delta: float = 0.05,
@@ -216,19 +220,12 @@ class HypothesisTransfer(TransferSetting):
         """
         check_is_fitted(self)
         check_delta(delta, form)
-        centre = float(np.linalg.norm(self.centre_))
-        c = self._constants(
-            GivenConstants(R, Y, rho, radius),
-            form,
-            lam=self.lam,
-            radius_of=lambda R, Y: centre + np.sqrt(self._loss.at_most(R * centre, Y) / self.lam),
-        )
+        c = self._constants(GivenConstants(R, Y, rho, radius), form, self.lam)
         learnt = "; here xi was learnt from it" if isinstance(self.xi, str) else ""
         chosen = f"hypotheses and xi were chosen without looking at this sample{learnt}"
         return uniform_bound(c, self._empirical, c.change / self._n_rows, self._n_rows, delta, chosen)
 
 
-@dataclass(eq=False, repr=False, kw_only=True)
 class HypothesisTransferClassifier(TransferClassifierMixin, HypothesisTransfer):
     r"""Linear classifier near a mixture of hypotheses learnt elsewhere (Sec. 4.1.3).
 
@@ -271,8 +268,6 @@ class HypothesisTransferClassifier(TransferClassifierMixin, HypothesisTransfer):
     >>> int(clf.xi_.argmax())
     1
     """
-
-    loss: str = "logistic"
 
 
 @dataclass(eq=False, repr=False, kw_only=True)

@@ -144,7 +144,7 @@ class WeightedSetting(TransferSetting):
         """
         check_is_fitted(self)
         check_delta(delta, form)
-        c = self._constants(GivenConstants(R, Y, rho, radius), form, lam=self.lam)
+        c = self._constants(GivenConstants(R, Y, rho, radius), form, self.lam)
         sources = {k: share for k, share in self.domain_weight_.items() if k > 0}
         apart, assumptions = self._weighted_discrepancy(c, discrepancy, -1, sources)
         return RiskBound(
@@ -175,7 +175,7 @@ class InstanceWeighting(WeightedSetting):
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {"gamma": [Interval(Real, 0, 1, closed="both"), None]}
 
-    loss: str
+    loss: str = "logistic"
     _: KW_ONLY
     lam: float = 0.01
     gamma: float | None = None
@@ -191,7 +191,6 @@ class InstanceWeighting(WeightedSetting):
         return weight * np.where(in_target, self.gamma / target, (1 - self.gamma) / source)
 
 
-@dataclass(eq=False, repr=False)
 class InstanceWeightingClassifier(TransferClassifierMixin, InstanceWeighting):
     r"""Linear classifier on weighted rows of target and source (Sec. 4.1.1).
 
@@ -234,8 +233,6 @@ class InstanceWeightingClassifier(TransferClassifierMixin, InstanceWeighting):
     >>> sorted(bound.terms)
     ['concentration', 'discrepancy', 'empirical', 'stability']
     """
-
-    loss: str = "logistic"
 
 
 @dataclass(eq=False, repr=False)

@@ -39,7 +39,7 @@ class ParameterSharing(CoupledTasks):
     lam0: float = 0.01
     lam: float = 0.01
     _: KW_ONLY
-    loss: str
+    loss: str = "logistic"
     fit_intercept: bool = True
 
     shared_coef_: Array = field(init=False)
@@ -65,7 +65,6 @@ class ParameterSharing(CoupledTasks):
         )
 
 
-@dataclass(eq=False, repr=False, kw_only=True)
 class ParameterSharingClassifier(MultitaskClassifierMixin, ParameterSharing):
     r"""Linear classifiers that share a part: h_k = w_0 + w_k (Sec. 4.2.2).
 
@@ -103,8 +102,6 @@ class ParameterSharingClassifier(MultitaskClassifierMixin, ParameterSharing):
     >>> clf.predict([[1.0, 0.0], [-1.0, 0.0]], sample_task=["a", "c"])
     array([ True, False])
     """
-
-    loss: str = "logistic"
 
 
 @dataclass(eq=False, repr=False, kw_only=True)

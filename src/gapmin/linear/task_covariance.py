@@ -67,7 +67,7 @@ class TaskCovariance(CoupledTasks):
     omega: Any = None
     _: KW_ONLY
     lam: float = 0.01
-    loss: str
+    loss: str = "logistic"
     fit_intercept: bool = True
 
     omega_: Array = field(init=False)
@@ -166,7 +166,6 @@ class TaskCovariance(CoupledTasks):
         )
 
 
-@dataclass(eq=False, repr=False, kw_only=True)
 class TaskCovarianceClassifier(MultitaskClassifierMixin, TaskCovariance):
     r"""Linear classifiers coupled by a covariance of the tasks (Sec. 4.2.3).
 
@@ -208,8 +207,6 @@ class TaskCovarianceClassifier(MultitaskClassifierMixin, TaskCovariance):
            [ 1.,  1., -1.],
            [-1., -1.,  1.]])
     """
-
-    loss: str = "logistic"
 
 
 @dataclass(eq=False, repr=False, kw_only=True)

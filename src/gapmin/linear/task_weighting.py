@@ -38,7 +38,7 @@ class TaskWeighting(Representation, MultitaskSetting):
 
     relation: Any = None
     _: KW_ONLY
-    loss: str
+    loss: str = "logistic"
     lam: float = 0.01
     eta: float = 0.25
     transformer: Any = None
@@ -160,7 +160,7 @@ class TaskWeighting(Representation, MultitaskSetting):
         return self._over_tasks(lambda j, delta: self._bound_of_task(j, delta, form, discrepancy, given), task, delta)
 
     def _bound_of_task(self, j: int, delta: float, form: Form, discrepancy: Any, given: GivenConstants) -> RiskBound:
-        c = self._constants(given, form, j=j, lam=self.lam)
+        c = self._constants(given, form, self.lam, j)
         names = self.tasks_.tolist()
         others = {name: float(self.relation_[j, k]) for k, name in enumerate(names) if k != j}
         apart, assumptions = self._weighted_discrepancy(c, discrepancy, names[j], others)
@@ -181,7 +181,6 @@ class TaskWeighting(Representation, MultitaskSetting):
         )
 
 
-@dataclass(eq=False, repr=False, kw_only=True)
 class TaskWeightingClassifier(MultitaskClassifierMixin, TaskWeighting):
     r"""Linear classifiers, each trained on a weighted mix of all tasks (Sec. 4.2.1).
 
@@ -235,8 +234,6 @@ class TaskWeightingClassifier(MultitaskClassifierMixin, TaskWeighting):
     >>> (clf.relation_[0, 1] > 0.3, clf.relation_[0, 2])  # a learns from b, not from c
     (np.True_, np.float64(0.0))
     """
-
-    loss: str = "logistic"
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
