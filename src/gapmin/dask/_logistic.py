@@ -15,14 +15,7 @@ from gapmin.dask._chunks import total
 from gapmin.dask._fits import Job
 from gapmin.dask._rows import DaskRows, read, select
 from gapmin.linear import WeightedLogisticRegression
-from gapmin.linear.solvers import (
-    DescentResult,
-    LogisticObjective,
-    SummedLogistic,
-    descend,
-    tolerance,
-    write_into,
-)
+from gapmin.linear.solvers import DescentResult, LogisticObjective, SummedLogistic, descend, tolerance, write_into
 
 
 @dataclass(frozen=True)
