@@ -85,8 +85,8 @@ def payloads(touch):
             "os.system",
         ),
         "our own module's other names": (
-            node("TypeNode", "gapmin.linear._losses.LOSSES"),
-            "gapmin.linear._losses.LOSSES",
+            node("TypeNode", "gapmin.linear._losses.LOSS_BY_NAME"),
+            "gapmin.linear._losses.LOSS_BY_NAME",
         ),
         "a module in our module": (
             node("ObjectNode", "gapmin.saved._archive.os", content=pairs()),

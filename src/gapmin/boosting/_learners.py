@@ -167,14 +167,14 @@ class Learners:
 
     def get_state(self) -> dict[str, Any]:
         """Return what the next round needs to know of the past ones, as a checkpoint keeps it."""
-        return {"random": self.random_state, "warm": {name: fits.remember() for name, fits in self._warm.items()}}
+        return {"random": self.random_state, "warm": {name: fits.get_state() for name, fits in self._warm.items()}}
 
     def set_state(self, state: dict[str, Any], rounds: list[list[Any]], rows: TrainingRows) -> None:
         """Go on from such a state, given the learners of the past rounds."""
         self.random_state.set_state(state["random"].get_state())
         parts = {part.name: part for part in [rows.both, rows.target, *rows.sources, *rows.each_source_with_target]}
         for name, fits in state["warm"].items():
-            self._fits_to(parts[name]).recall(fits)
+            self._fits_to(parts[name]).set_state(fits)
 
     def examples(self, rows: TrainingRows) -> list[Any]:
         """Return the template and what it is once fitted, to a few rows: what a checkpoint may hold of learners."""
@@ -210,7 +210,7 @@ class Learners:
     def predict(self, learner: Any, part: Part) -> NDArray[Any]:
         """Return class numbers, or for a regression values, of the rows of `part`."""
         fits = self._warm.get(part.name)
-        if self.classes is not None and fits is not None and fits.made is learner:
+        if self.classes is not None and fits is not None and fits.last_learner is learner:
             return renumber(fits.predict_codes(), fits.classes, self.classes)
         return predict_numbers(learner, part.X, self.classes)
 

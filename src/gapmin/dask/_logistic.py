@@ -15,7 +15,7 @@ from gapmin.dask._chunks import total
 from gapmin.dask._fits import Job
 from gapmin.dask._rows import DaskRows, select
 from gapmin.linear import WeightedLogisticRegression
-from gapmin.linear.solvers import LogisticObjective, Solution, SummedLogistic, descend, tolerance, write_into
+from gapmin.linear.solvers import DescentResult, LogisticObjective, SummedLogistic, descend, tolerance, write_into
 
 
 @dataclass(frozen=True)
@@ -63,7 +63,7 @@ class LogisticsOnDask:
             objectives.append(objective)
             descents.append(descent)
             points.append(next(descent))
-        solutions: dict[int, Solution] = {}
+        solutions: dict[int, DescentResult] = {}
         while len(solutions) < len(parts):
             going = [k for k in range(len(parts)) if k not in solutions]
             sums = self._pass({k: replace(wanted[k], h=points[k]) for k in going}, log_weights)

@@ -7,8 +7,8 @@ import torch
 from numpy.typing import ArrayLike, NDArray
 from torch import Tensor, nn
 
-from gapmin.linear._losses import Array as Matrix
-from gapmin.linear._simplex import project_simplex
+from gapmin._utils.typing import Array as Matrix
+from gapmin.linear.solvers import project_simplex
 
 
 class RunningCost(nn.Module):

@@ -1,4 +1,4 @@
-"""What other packages take of the solvers: fits of logistic regression, descent, and sums over rows."""
+"""What other packages of gapmin build on: solvers, the logistic objective, and helpers for dense and sparse rows."""
 
 from gapmin.linear._logistic import LogisticFits, tolerance, write_into
 from gapmin.linear._logistic_objective import LogisticObjective, SummedLogistic
@@ -6,13 +6,13 @@ from gapmin.linear._matrix import dense, squared_norms
 from gapmin.linear._ridge import RidgeOfAnyScale
 from gapmin.linear._setting import check_squares
 from gapmin.linear._simplex import project_simplex
-from gapmin.linear._solver import Solution, descend, weighted_gram
+from gapmin.linear._solver import DescentResult, descend, weighted_gram
 
 __all__ = [
+    "DescentResult",
     "LogisticFits",
     "LogisticObjective",
     "RidgeOfAnyScale",
-    "Solution",
     "SummedLogistic",
     "check_squares",
     "dense",

@@ -8,10 +8,8 @@ from typing import Any
 
 from gapmin.saved._archive import checksum, need
 
-Node = dict[str, Any]
 
-
-def check_items(nodes: list[Node], shape: list[int]) -> None:
+def check_items(nodes: list[dict[str, Any]], shape: list[int]) -> None:
     """Check that the nested lists of an array of objects have its shape.
 
     With two dimensions or more skops leaves it to NumPy to find the shape, which takes sequences apart all the way:
@@ -31,7 +29,7 @@ def check_items(nodes: list[Node], shape: list[int]) -> None:
         need(not arrays and not any(each["__loader__"] in ("ListNode", "TupleNode") for each in rows))
 
 
-def setting_text(node: Node, read: Callable[[str], bytes]) -> str:
+def setting_text(node: dict[str, Any], read: Callable[[str], bytes]) -> str:
     """Return what tells a setting from others, whatever its parts are called in the file.
 
     Of an array that is its checksum, of an object its class: the settings of an object are compared where it stands.
