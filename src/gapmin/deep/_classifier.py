@@ -35,6 +35,7 @@ from gapmin.deep._inputs import (
 )
 from gapmin.deep.batches import Indices, TaskRows
 from gapmin.deep.callbacks import Callback, Record
+from gapmin.deep.config import AT_LEAST_ONE, TrainingConfig, parameter, training_parameters
 from gapmin.deep.engine import DEFAULT_TIMEOUT, Engine
 from gapmin.deep.heads import MultitaskNet, TaskHeads
 from gapmin.deep.launch import pick_device, place
@@ -44,7 +45,7 @@ from gapmin.deep.trainer import Trainer
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
-class NetworkClassifier(ClassifierMixin, BaseEstimator):
+class NetworkClassifier(TrainingConfig, ClassifierMixin, BaseEstimator):
     """What all classifiers of many tasks share: everything but the objective."""
 
     __metadata_request__fit: ClassVar[dict[str, bool]] = {"sample_task": True}
@@ -52,53 +53,20 @@ class NetworkClassifier(ClassifierMixin, BaseEstimator):
     __metadata_request__predict_proba: ClassVar[dict[str, bool]] = {"sample_task": True}
     __metadata_request__score: ClassVar[dict[str, bool]] = {"sample_task": True}
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "extractor": [StrOptions({"lenet", "alexnet", "resnet18", "mlp"}), nn.Module, None],
-        "head_hidden": [Interval(Integral, 1, None, closed="left"), None],
-        "head_activation": [StrOptions({"elu", "relu", "tanh"}), None],
-        "epochs": [Interval(Integral, 0, None, closed="left")],
-        "batch_size": [Interval(Integral, 1, None, closed="left")],
-        "lr": [Interval(Real, 0, None, closed="neither")],
-        "lr_decay": [Interval(Real, 0, 1, closed="right")],
-        "lr_every": [Interval(Integral, 1, None, closed="left")],
-        "weight_decay": [Interval(Real, 0, None, closed="left")],
-        "sampling": [StrOptions({"cycle", "once"})],
-        "validation": [Interval(Real, 0, 1, closed="neither"), None],
-        "callbacks": ["array-like", None],
-        "checkpoint_dir": [str, os.PathLike, None],
-        "checkpoint_every": [Interval(Integral, 1, None, closed="left"), None],
-        "device": [str, torch.device],
-        "devices": [Interval(Integral, 1, None, closed="left"), StrOptions({"auto"})],
-        "strategy": [StrOptions({"auto", "ddp"})],
-        "accelerator": [StrOptions({"auto", "cpu", "gpu", "cuda", "mps"})],
-        "timeout": [Interval(Real, 0, 1e9, closed="right")],  # what PyTorch can count
-        "channels_last": ["boolean"],
-        "random_state": ["random_state"],
-        "verbose": ["verbose"],
-    }
-
-    extractor: str | nn.Module | None = None
-    head_hidden: int | None = None
-    head_activation: str | None = None
-    epochs: int = 120
-    batch_size: int = 64
-    lr: float = 2e-4
-    lr_decay: float = 0.95
-    lr_every: int = 5
-    weight_decay: float = 1e-4
-    sampling: str = "cycle"
-    validation: float | None = None
-    callbacks: Any = None
-    checkpoint_dir: str | os.PathLike[str] | None = None
-    checkpoint_every: int | None = None
-    device: str | torch.device = "auto"
-    devices: int | str = 1
-    strategy: str = "auto"
-    accelerator: str = "auto"
-    timeout: float = DEFAULT_TIMEOUT
-    channels_last: bool = True
-    random_state: Any = None
-    verbose: int = 0
+    extractor: str | nn.Module | None = parameter(
+        None, StrOptions({"lenet", "alexnet", "resnet18", "mlp"}), nn.Module, None
+    )
+    head_hidden: int | None = parameter(None, AT_LEAST_ONE, None)
+    head_activation: str | None = parameter(None, StrOptions({"elu", "relu", "tanh"}), None)
+    validation: float | None = parameter(None, Interval(Real, 0, 1, closed="neither"), None)
+    device: str | torch.device = parameter("auto", str, torch.device, saved=False)
+    devices: int | str = parameter(1, AT_LEAST_ONE, StrOptions({"auto"}), saved=False)
+    strategy: str = parameter("auto", StrOptions({"auto", "ddp"}), saved=False)
+    accelerator: str = parameter("auto", StrOptions({"auto", "cpu", "gpu", "cuda", "mps"}), saved=False)
+    # As much as PyTorch can count.
+    timeout: float = parameter(DEFAULT_TIMEOUT, Interval(Real, 0, 1e9, closed="right"), saved=False)
+    channels_last: bool = parameter(True, "boolean")
+    random_state: Any = parameter(None, "random_state", saved=False)
 
     @_fit_context(prefer_skip_nested_validation=True)
     def fit(self, X: Any, y: ArrayLike | None = None, *, sample_task: ArrayLike | None = None) -> Self:
@@ -170,20 +138,10 @@ class NetworkClassifier(ClassifierMixin, BaseEstimator):
             callbacks = deepcopy(list(self.callbacks or ()))
             trainer = Trainer(
                 objective,
-                epochs=self.epochs,
-                batch_size=self.batch_size,
-                lr=self.lr,
-                lr_decay=self.lr_decay,
-                lr_every=self.lr_every,
-                weight_decay=self.weight_decay,
-                sampling=self.sampling,
-                callbacks=callbacks,
-                checkpoint_dir=self.checkpoint_dir,
-                checkpoint_every=self.checkpoint_every,
-                fingerprint=fingerprint,
+                **training_parameters(self) | {"callbacks": callbacks},
+                fingerprint=fingerprint or {},
                 task_names=self.tasks_.tolist(),
                 seed=seed,
-                verbose=self.verbose,
                 engine=engine,
             )
             y_codes = torch.from_numpy(codes.astype(np.int64))

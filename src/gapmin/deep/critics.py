@@ -6,23 +6,17 @@ import math
 from collections.abc import Sequence
 from functools import cached_property
 from itertools import combinations
-from numbers import Integral, Real
-from typing import Any
 
 import torch
-from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils._param_validation import StrOptions
 from torch import Tensor, nn
 from torch.nn import functional as F
 
 from gapmin.deep.heads import Batch
 from gapmin.deep.shares import all_rows, means, my_points, uniform, whole
 
-CRITIC_CONSTRAINTS: dict[str, list[Any]] = {
-    "penalty": [Interval(Real, 0, None, closed="left")],
-    "penalty_on": [StrOptions({"features", "net"})],
-    "critic_hidden": [Interval(Integral, 1, None, closed="left")],
-}
-"""What objectives that have `PairCritics` ask of the parameters of these."""
+PENALTY_ON = StrOptions({"features", "net"})
+"""Where the penalty may hold the slope of the critics: in the extractor's features, or in its inputs."""
 
 
 class _ReversedLinear(torch.autograd.Function):

@@ -22,14 +22,12 @@ from gapmin._utils.text import one_line
 from gapmin._version import __version__
 from gapmin.deep._plain import Refusal, check_size, decode, encode, is_int, parse_json
 from gapmin.deep._tensorfile import TensorFile, misfit, write_tensors
+from gapmin.deep.config import saved_names
 from gapmin.deep.objectives import OBJECTIVES, Objective
 
 _FORMAT = 1
 _KEY = "gapmin"
 _YOURS = "module"
-_OF_THE_FIT = ("callbacks", "checkpoint_dir", "checkpoint_every", "random_state", "verbose")
-_OF_THE_MACHINE = ("device", "devices", "strategy", "accelerator", "timeout")
-_NOT_KEPT = _OF_THE_FIT + _OF_THE_MACHINE
 _ENTRIES: dict[str, tuple[type, ...]] = {
     "format": (int,),
     "version": (str,),
@@ -52,7 +50,7 @@ def save(model: Any, path: str | os.PathLike[str]) -> None:
     path = Path(path)
     if not path.parent.is_dir():
         raise ValueError(f"{path} cannot be written: there is no folder {path.parent}")
-    params = {name: value for name, value in model.get_params(deep=False).items() if name not in _NOT_KEPT}
+    params = {name: getattr(model, name) for name in sorted(saved_names(type(model)))}
     if isinstance(params["extractor"], nn.Module):
         params["extractor"] = {_YOURS: type(model.extractor).__name__}
     if isinstance(params.get("objective"), Objective):
@@ -176,7 +174,7 @@ def _params(cls: type[Any], path: Path, params: dict[str, Any], extractor: nn.Mo
 
 def _check_params(kind: type[Any], params: dict[str, Any]) -> None:
     """Refuse parameters that are not exactly those of a class, or that it would not take."""
-    wanted = set(kind._get_param_names()) - set(_NOT_KEPT)
+    wanted = saved_names(kind)
     if params.keys() != wanted:
         name = min(params.keys() ^ wanted)
         raise Refusal(f"{kind.__name__} {'has no' if name in params else 'lacks the'} parameter {one_line(name)}")

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
+from dataclasses import KW_ONLY, dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -19,13 +19,15 @@ from gapmin.deep._resuming import check_generator, check_state, of_callbacks
 from gapmin.deep.batches import TaskRows, epoch_plan
 from gapmin.deep.callbacks import Callback, Record
 from gapmin.deep.checkpoint import read_checkpoint, refused, write_checkpoint
+from gapmin.deep.config import TrainingConfig
 from gapmin.deep.engine import Engine, Forward
 from gapmin.deep.objectives import Objective, Step
 
 CHECKPOINT = "checkpoint.safetensors"
 
 
-class Trainer:
+@dataclass(eq=False, repr=False)
+class Trainer(TrainingConfig):
     """Adam on an objective, epoch by epoch, over the batches of K tasks.
 
     Parameters
@@ -66,62 +68,42 @@ class Trainer:
         ``relation`` where it has one, and with validation rows ``validation_error`` and ``validation_task_error``.
     """
 
-    def __init__(
-        self,
-        objective: Objective,
-        *,
-        epochs: int = 120,
-        batch_size: int = 64,
-        lr: float = 2e-4,
-        lr_decay: float = 0.95,
-        lr_every: int = 5,
-        weight_decay: float = 1e-4,
-        sampling: str = "cycle",
-        device: torch.device | str = "cpu",
-        callbacks: Sequence[Callback] = (),
-        checkpoint_dir: str | os.PathLike[str] | None = None,
-        checkpoint_every: int | None = None,
-        fingerprint: dict[str, Any] | None = None,
-        task_names: Sequence[Any] | None = None,
-        seed: int = 0,
-        verbose: int = 0,
-        engine: Engine | None = None,
-    ) -> None:
-        self.objective = objective
-        self.epochs = epochs
-        self.batch_size = batch_size
-        self.lr = lr
-        self.lr_decay = lr_decay
-        self.lr_every = lr_every
-        self.sampling = sampling
-        self.engine = engine or Engine(device)
+    objective: Objective
+    _: KW_ONLY
+    device: torch.device | str = "cpu"
+    fingerprint: dict[str, Any] = field(default_factory=dict)
+    task_names: Sequence[Any] = ()
+    seed: int = 0
+    engine: Engine = None  # type: ignore[assignment]
+
+    def __post_init__(self) -> None:
+        objective = self.objective
+        self.engine = self.engine or Engine(self.device)
         self.device = self.engine.device
-        self.callbacks = list(callbacks)
+        self.callbacks = list(self.callbacks or ())
         for callback in self.callbacks:
             if not isinstance(callback, Callback):
                 raise TypeError(f"callbacks has {callback!r}: give objects of Callback")
-        self.path = None if checkpoint_dir is None else Path(checkpoint_dir) / CHECKPOINT
-        self.checkpoint_every = checkpoint_every
-        self.seed = seed
-        self.verbose = verbose if self.engine.rank == 0 else 0
-        self.task_names = [str(name) for name in (task_names or range(objective.net.n_tasks))]
+        self.path = None if self.checkpoint_dir is None else Path(self.checkpoint_dir) / CHECKPOINT
+        self.verbose = self.verbose if self.engine.rank == 0 else 0
+        self.task_names = [str(name) for name in (self.task_names or range(objective.net.n_tasks))]
         self.fingerprint = {
             "version": __version__,
             "objective": repr(objective),
             "shapes": {name: list(value.shape) for name, value in objective.state_dict().items()},
             "network": repr(objective.net),
-            "batch_size": batch_size,
-            "lr": [lr, lr_decay, lr_every, weight_decay],
-            "sampling": sampling,
-            "seed": seed,
-            **(fingerprint or {}),
+            "batch_size": self.batch_size,
+            "lr": [self.lr, self.lr_decay, self.lr_every, self.weight_decay],
+            "sampling": self.sampling,
+            "seed": self.seed,
+            **(self.fingerprint or {}),
         }
         self.history: list[Record] = []
         self.validates = False
         self._forward: Forward = objective
         objective.to(self.device)
         fused = self.device.type in ("cpu", "cuda")
-        self.make_optimizer = partial(torch.optim.Adam, lr=lr, weight_decay=weight_decay, fused=fused)
+        self.make_optimizer = partial(torch.optim.Adam, lr=self.lr, weight_decay=self.weight_decay, fused=fused)
         self.optimizer = self.make_optimizer(objective.parameters())
 
     def fit(self, rows: TaskRows, validation: TaskRows | None = None, holdout: TaskRows | None = None) -> list[Record]:
@@ -330,7 +312,7 @@ class _Position:
     def state_dict(self) -> dict[str, Any]:
         return {"epoch": self.epoch, "step": self.step, "stopped": self.stopped, "sums": self.sums, "seen": self.seen}
 
-    def load_state_dict(self, state: dict[str, Any], device: torch.device) -> None:
+    def load_state_dict(self, state: dict[str, Any], device: torch.device | str) -> None:
         self.epoch, self.step, self.stopped, self.seen = (state[each] for each in ("epoch", "step", "stopped", "seen"))
         self.sums = {name: value.to(device) for name, value in state["sums"].items()}
 
