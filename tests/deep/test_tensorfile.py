@@ -9,8 +9,8 @@ import torch
 from safetensors.torch import save_file
 
 from gapmin.deep import AMTNN
-from gapmin.deep._plain import Refusal
 from gapmin.deep._tensorfile import DTYPES, TensorFile, write_tensors
+from gapmin.saved.objects import Refusal
 from gapmin_support.networkfiles import Content, assert_refused, fitted, loading
 
 

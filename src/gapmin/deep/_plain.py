@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Callable
 from typing import Any
@@ -10,9 +9,7 @@ from typing import Any
 import numpy as np
 
 from gapmin._utils.text import one_line
-
-LARGEST_TEXT = 2**26
-"""How many bytes a header may have."""
+from gapmin.saved.objects import LARGEST_TEXT, Refusal, parse_json
 
 MOST_VALUES = 2**22
 """How many values and brackets it may have: as Python's objects each takes up to some 70 bytes."""
@@ -24,39 +21,40 @@ _FLOAT, _ITEMS, TENSOR = "$float", "$items", "$tensor"
 _NOT_FINITE = {"nan": math.nan, "inf": math.inf, "-inf": -math.inf}
 
 
-class Refusal(Exception):  # noqa: N818 (an inner signal: it becomes a ValueError, which names the file)
-    """What is wrong with a file."""
-
-
 def is_int(value: object) -> bool:
     """Tell a whole number; to Python a truth value is one too."""
     return isinstance(value, int) and not isinstance(value, bool)
 
 
-def parse_json(text: bytes | str, where: str) -> Any:
+def parse_header(text: bytes | str, where: str) -> Any:
     """Read JSON strictly: no key twice, no NaN, no number beyond 64 bits, not too much of it.
 
     Examples
     --------
-    >>> parse_json('{"lr": 0.5}', "the header")
+    >>> parse_header('{"lr": 0.5}', "the header")
     {'lr': 0.5}
-    >>> parse_json('{"lr": 0.5, "lr": 1.0}', "the header")
+    >>> parse_header('{"lr": 0.5, "lr": 1.0}', "the header")
     Traceback (most recent call last):
         ...
-    gapmin.deep._plain.Refusal: the header has the key lr twice in one dictionary
+    gapmin.saved._archive.Refusal: the header has the key 'lr' twice in one dictionary
     """
+
+    def finite(digits: str) -> float:
+        if not math.isfinite(float(digits)):
+            raise Refusal(f"{where} has the number {one_line(digits)}, which is infinite")
+        return float(digits)
+
+    def whole(digits: str) -> int:
+        if len(digits) > 20 or not -(2**63) <= int(digits) < 2**64:
+            raise Refusal(f"{where} has the number {one_line(digits)}, which has more than 64 bits")
+        return int(digits)
+
     try:
         text = text.decode() if isinstance(text, bytes) else text
-        check_size(text, where)
-        return json.loads(
-            text,
-            object_pairs_hook=lambda pairs: _once(pairs, where),
-            parse_constant=lambda name: _refuse(f"{where} has {name}, which is not JSON"),
-            parse_float=lambda digits: _finite(digits, where),
-            parse_int=lambda digits: _whole(digits, where),
-        )
-    except (ValueError, RecursionError) as error:
+    except UnicodeDecodeError as error:
         raise Refusal(f"{where} is not JSON ({one_line(error)})") from error
+    check_size(text, where)
+    return parse_json(text, where, parse_float=finite, parse_int=whole)
 
 
 def check_size(text: str, where: str) -> None:
@@ -66,30 +64,6 @@ def check_size(text: str, where: str) -> None:
         raise Refusal(
             f"{where} has {len(text)} characters and {n_values} values, more than {LARGEST_TEXT} and {MOST_VALUES}"
         )
-
-
-def _refuse(fault: str) -> Any:
-    raise Refusal(fault)
-
-
-def _once(pairs: list[tuple[str, Any]], where: str) -> dict[str, Any]:
-    found: dict[str, Any] = {}
-    for key, value in pairs:
-        if key in found:
-            raise Refusal(f"{where} has the key {one_line(key)} twice in one dictionary")
-        found[key] = value
-    return found
-
-
-def _finite(digits: str, where: str) -> float:
-    number = float(digits)
-    return number if math.isfinite(number) else _refuse(f"{where} has the number {one_line(digits)}, which is infinite")
-
-
-def _whole(digits: str, where: str) -> int:
-    if len(digits) > 20 or not -(2**63) <= int(digits) < 2**64:
-        raise Refusal(f"{where} has the number {one_line(digits)}, which has more than 64 bits")
-    return int(digits)
 
 
 def encode(value: Any, tensor_at: Callable[[Any, str], Any] | None = None, path: str = "", depth: int = 0) -> Any:

@@ -11,8 +11,9 @@ import torch
 from torch import Tensor, nn
 
 from gapmin._utils.text import one_line
-from gapmin.deep._plain import Refusal, is_int
+from gapmin.deep._plain import is_int
 from gapmin.deep._tensorfile import Stored, misfit
+from gapmin.saved.objects import Refusal
 
 if TYPE_CHECKING:
     from gapmin.deep.callbacks import Callback

@@ -15,7 +15,8 @@ from torch import Tensor
 
 from gapmin._utils.io import atomic_path
 from gapmin._utils.text import one_line
-from gapmin.deep._plain import LARGEST_TEXT, Refusal, is_int, parse_json
+from gapmin.deep._plain import is_int, parse_header
+from gapmin.saved.objects import LARGEST_TEXT, Refusal
 
 DTYPES: dict[str, torch.dtype] = {
     "BOOL": torch.bool,
@@ -101,7 +102,7 @@ class TensorFile:
             raise Refusal(f"its header is said to have {length} bytes, and the file has {self.size}")
         if length > LARGEST_TEXT:
             raise Refusal(f"its header has {length} bytes, more than {LARGEST_TEXT}")
-        said = parse_json(self._read(length), "its header")
+        said = parse_header(self._read(length), "its header")
         if not isinstance(said, dict):
             raise Refusal("its header is no dictionary")
         metadata = said.pop(_METADATA, {})
@@ -116,6 +117,15 @@ class TensorFile:
         if at != self.size - 8 - length:
             raise Refusal(f"its tensors take {at} bytes, and the file has {self.size - 8 - length} for them")
         return metadata, tensors
+
+    def description(self, key: str, subject: str) -> dict[str, Any]:
+        """Return what the metadata say under a key: a dictionary in JSON that names its format."""
+        if key not in self.metadata:
+            raise Refusal(f"its header does not describe a {subject}")
+        found = parse_header(self.metadata[key], "its description")
+        if not isinstance(found, dict) or not is_int(found.get("format")):
+            raise Refusal("its description names no format")
+        return found
 
     def _read(self, n_bytes: int) -> bytes:
         found = self._file.read(n_bytes)

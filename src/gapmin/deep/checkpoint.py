@@ -14,8 +14,9 @@ from typing import Any
 from torch import Tensor
 
 from gapmin._utils.text import one_line
-from gapmin.deep._plain import TENSOR, Refusal, check_size, decode, encode, is_int, parse_json
+from gapmin.deep._plain import TENSOR, check_size, decode, encode
 from gapmin.deep._tensorfile import Stored, TensorFile, write_tensors
+from gapmin.saved.objects import Refusal
 
 REMEDY = "name another checkpoint_dir, or remove the file to start anew"
 _FORMAT = 2
@@ -93,11 +94,7 @@ def _read_state(
     path: Path, file: TensorFile, fingerprint: dict[str, Any], check: Callable[[dict[str, Any]], None]
 ) -> dict[str, Any]:
     """Return the state with a `Stored` for each tensor, once the file was found to be of this run."""
-    if _KEY not in file.metadata:
-        raise Refusal("its header does not describe a run")
-    said = parse_json(file.metadata[_KEY], "its description")
-    if not isinstance(said, dict) or not is_int(said.get("format")):
-        raise Refusal("its description names no format")
+    said = file.description(_KEY, "run")
     if said["format"] != _FORMAT:
         raise ValueError(f"{path} has checkpoint format {said['format']}, this gapmin reads {_FORMAT}: {REMEDY}")
     if said.keys() != {"format", "fingerprint", "state"}:

@@ -20,10 +20,11 @@ from torch import nn
 
 from gapmin._utils.text import one_line
 from gapmin._version import __version__
-from gapmin.deep._plain import Refusal, check_size, decode, encode, is_int, parse_json
+from gapmin.deep._plain import check_size, decode, encode, is_int
 from gapmin.deep._tensorfile import TensorFile, misfit, write_tensors
 from gapmin.deep.config import saved_names
 from gapmin.deep.objectives import OBJECTIVES, Objective
+from gapmin.saved.objects import Refusal
 
 _FORMAT = 1
 _KEY = "gapmin"
@@ -103,11 +104,7 @@ def load(cls: type[Model], path: str | os.PathLike[str], extractor: nn.Module | 
 
 def _describe(cls: type[Any], path: Path, file: TensorFile, extractor: nn.Module | None) -> Any:
     """Return the model that the header describes, with all that it has after a fit but its network."""
-    if _KEY not in file.metadata:
-        raise Refusal("its header does not describe a model")
-    said = parse_json(file.metadata[_KEY], "its description")
-    if not isinstance(said, dict) or not is_int(said.get("format")):
-        raise Refusal("its description names no format")
+    said = file.description(_KEY, "model")
     if said["format"] != _FORMAT:
         version = one_line(said.get("version"))
         raise ValueError(f"{path} was written by gapmin {version} in format {said['format']}: save it anew")

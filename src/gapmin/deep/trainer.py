@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import KW_ONLY, dataclass, field
 from functools import partial
 from pathlib import Path
@@ -14,7 +14,6 @@ from torch import Tensor
 
 from gapmin._utils.progress import counting
 from gapmin._version import __version__
-from gapmin.deep._plain import Refusal
 from gapmin.deep._resuming import check_generator, check_state, of_callbacks
 from gapmin.deep.batches import TaskRows, epoch_plan
 from gapmin.deep.callbacks import Callback, Record
@@ -22,6 +21,7 @@ from gapmin.deep.checkpoint import read_checkpoint, refused, write_checkpoint
 from gapmin.deep.config import TrainingConfig
 from gapmin.deep.engine import Engine, Forward
 from gapmin.deep.objectives import Objective, Step
+from gapmin.saved.objects import Refusal
 
 CHECKPOINT = "checkpoint.safetensors"
 
@@ -130,23 +130,20 @@ class Trainer(TrainingConfig):
 
     def _run(self, rows: TaskRows, validation: TaskRows | None, holdout: TaskRows | None) -> None:
         at = self._resume(-(-max(rows.sizes) // self.batch_size))
-        self.engine.in_first(self._begin)
+        self.engine.in_first(lambda: self._notify("begin"))
         name = type(self.objective).__name__
         with counting(self.epochs, at.epoch, self.verbose, name) as advance:
             while at.epoch < self.epochs and not at.stopped:
                 record = self._epoch(at, rows, validation, holdout)
                 error = f", error {record['validation_error']:.1%}" if validation is not None else ""
                 advance(at.epoch, f"{name}: loss {record['loss']:.3f}{error}")
-        self.engine.in_first(self._end)
+        self.engine.in_first(lambda: self._notify("end"))
         self.engine.align(self.objective)
 
-    def _begin(self) -> None:
-        for callback in self.callbacks:
-            callback.begin(self)
-
-    def _end(self) -> None:
-        for callback in self.callbacks:
-            callback.end(self)
+    def _notify(self, event: str, *details: Any) -> bool:
+        """Call a method of every callback; return whether any of them asks to stop."""
+        answers = [getattr(callback, event)(self, *details) for callback in self.callbacks]  # each sees every epoch
+        return any(answers)
 
     def _epoch(self, at: _Position, rows: TaskRows, validation: TaskRows | None, holdout: TaskRows | None) -> Record:
         for group in self.optimizer.param_groups:
@@ -159,7 +156,12 @@ class Trainer(TrainingConfig):
             at.add(step, [len(each) > 0 for each in plan[at.step]])
             if self.checkpoint_every and at.step % self.checkpoint_every == 0 and at.step < len(plan):
                 self._checkpoint(at)
-        means = self._finite(at.means(self.task_names), at.epoch)
+        means = at.means(self.task_names)
+        if not np.isfinite(means["loss"]):
+            raise ValueError(
+                f"the loss is {means['loss']} in epoch {at.epoch + 1}: take a smaller lr ({self.lr} now), "
+                "scale the features, or lower the objective's weights"
+            )
         if holdout is not None:
             self.objective.eval()
             with torch.no_grad():
@@ -168,16 +170,11 @@ class Trainer(TrainingConfig):
         self.objective.end_epoch()
         record = {"epoch": at.epoch + 1, "lr": self.optimizer.param_groups[0]["lr"], **means, **self._after(validation)}
         self.history.append(record)
-        at.next_epoch()
-        self.history[-1], at.stopped = self.engine.in_first(lambda: self._show(record))
+        at.epoch, at.step, at.sums, at.seen = at.epoch + 1, 0, {}, torch.zeros_like(at.seen)
+        self.history[-1], at.stopped = self.engine.in_first(lambda: (record, self._notify("epoch", record)))
         self.engine.align(self.objective)
         self._checkpoint(at)
         return self.history[-1]
-
-    def _show(self, record: Record) -> tuple[Record, bool]:
-        # Every callback sees every epoch, also the last.
-        wishes = [callback.epoch(self, record) for callback in self.callbacks]
-        return record, any(wishes)
 
     def step(self, batch: Any) -> Step:
         """Take one step of the optimiser."""
@@ -186,14 +183,6 @@ class Trainer(TrainingConfig):
         self.engine.backward(step.loss)
         self.optimizer.step()
         return step
-
-    def _finite(self, means: Record, epoch: int) -> Record:
-        if not np.isfinite(means["loss"]):
-            raise ValueError(
-                f"the loss is {means['loss']} in epoch {epoch + 1}: take a smaller lr ({self.lr} now), "
-                "scale the features, or lower the objective's weights"
-            )
-        return means
 
     def _after(self, validation: TaskRows | None) -> Record:
         """Return what is known once an epoch is over: the relation, and the errors on validation rows."""
@@ -213,18 +202,12 @@ class Trainer(TrainingConfig):
 
     def _state(self, at: _Position) -> dict[str, Any]:
         names = [name for name, _ in self.objective.named_parameters()]
-        # As tensors, the relations of many epochs of many tasks do not weigh down the checkpoint's header.
-        as_tensor = [
-            {**record, "relation": torch.tensor(record["relation"], dtype=torch.float64)}
-            if "relation" in record
-            else record
-            for record in self.history
-        ]
         return {
             "objective": self.objective.state_dict(),
             "optimizer": {names[i]: kept for i, kept in self.optimizer.state_dict()["state"].items()},
-            "position": at.state_dict(),
-            "history": as_tensor,
+            "position": vars(at),
+            # As tensors, the relations of many epochs of many tasks do not weigh down the checkpoint's header.
+            "history": _with_relation(self.history, partial(torch.tensor, dtype=torch.float64)),
             "callbacks": [[type(callback).__name__, callback.state_dict()] for callback in self.callbacks],
             "rng": self.engine.rng_state(),
         }
@@ -240,11 +223,10 @@ class Trainer(TrainingConfig):
         return state
 
     def _resume(self, n_steps: int) -> _Position:
-        at = _Position(self.objective.net.n_tasks)
         state = None if self.path is None else self.engine.in_first(lambda: self._read(n_steps))
         if state is None:
             self.history = []
-            return at
+            return _Position(0, 0, stopped=False, sums={}, seen=torch.zeros(self.objective.net.n_tasks))
         if state["position"]["epoch"] > self.epochs:
             raise ValueError(
                 f"{self.path} is {state['position']['epoch']} epochs far, and epochs is {self.epochs}: "
@@ -257,13 +239,10 @@ class Trainer(TrainingConfig):
             raise refused(self.path, f"{type(error).__name__} of a callback: {error}") from error
         self.objective.load_state_dict(state["objective"])
         self._load_optimizer(state["optimizer"])
-        at.load_state_dict(state["position"], self.device)
-        self.history = [
-            {**record, "relation": record["relation"].tolist()} if "relation" in record else record
-            for record in state["history"]
-        ]
+        sums = {name: value.to(self.device) for name, value in state["position"]["sums"].items()}
+        self.history = _with_relation(state["history"], Tensor.tolist)
         self.engine.set_rng_state(state["rng"])
-        return at
+        return _Position(**state["position"] | {"sums": sums})
 
     def _load_optimizer(self, state: dict[str, dict[str, Tensor]]) -> None:
         kept = {}
@@ -278,18 +257,19 @@ class Trainer(TrainingConfig):
         self.optimizer.load_state_dict({"state": kept, "param_groups": groups})
 
 
+def _with_relation(history: list[Record], convert: Callable[[Any], Any]) -> list[Record]:
+    return [each | {"relation": convert(each["relation"])} if "relation" in each else each for each in history]
+
+
+@dataclass
 class _Position:
     """Where a run is, and the sums of the epoch so far."""
 
-    def __init__(self, n_tasks: int) -> None:
-        self.epoch = self.step = 0
-        self.stopped = False
-        self.n_tasks = n_tasks
-        self._start_epoch()
-
-    def _start_epoch(self) -> None:
-        self.sums: dict[str, Tensor] = {}
-        self.seen = torch.zeros(self.n_tasks)
+    epoch: int
+    step: int
+    stopped: bool
+    sums: dict[str, Tensor]
+    seen: Tensor  #: how many batches had rows of each task
 
     def add(self, step: Step, present: Sequence[bool]) -> None:
         self.step += 1
@@ -304,17 +284,6 @@ class _Position:
         by_task = (sums.pop("task_loss") / self.seen.clamp_min(1)).tolist()
         means: Record = {name: float(value) / self.step for name, value in sums.items()}
         return {"loss": means.pop("loss"), "task_loss": dict(zip(task_names, by_task, strict=True)), **means}
-
-    def next_epoch(self) -> None:
-        self.epoch, self.step = self.epoch + 1, 0
-        self._start_epoch()
-
-    def state_dict(self) -> dict[str, Any]:
-        return {"epoch": self.epoch, "step": self.step, "stopped": self.stopped, "sums": self.sums, "seen": self.seen}
-
-    def load_state_dict(self, state: dict[str, Any], device: torch.device | str) -> None:
-        self.epoch, self.step, self.stopped, self.seen = (state[each] for each in ("epoch", "step", "stopped", "seen"))
-        self.sums = {name: value.to(device) for name, value in state["sums"].items()}
 
 
 @torch.no_grad()

@@ -20,9 +20,9 @@ from torch import Tensor, nn
 
 from gapmin._utils.text import one_line
 from gapmin.deep._pickles import HoldsObjectsError, check_pickles
-from gapmin.deep._plain import Refusal
 from gapmin.deep._tensorfile import TensorFile, open_regular
 from gapmin.deep.nets import AlexNet, ResNet18
+from gapmin.saved.objects import Refusal
 
 __all__ = ["find_weights", "load_weights", "pretrained"]
 
