@@ -16,7 +16,10 @@ from ._reading import decoding
 
 SUFFIXES = (".jpg", ".jpeg", ".png")
 
-Images = tuple[NDArray[np.uint8], NDArray[np.str_]]
+TRAIN_SHARE = 0.1
+"""Of each task of the image collections, as in the paper."""
+
+LabelledImages = tuple[NDArray[np.uint8], NDArray[np.str_]]
 """Images (N, 3, H, W), and the name of the class of each."""
 
 
@@ -51,7 +54,9 @@ def in_archive(path: Path) -> list[Picture]:
     return pictures
 
 
-def read_tasks(pictures: Iterable[Picture], tasks: Sequence[str], size: int | None, where: Path) -> dict[str, Images]:
+def read_tasks(
+    pictures: Iterable[Picture], tasks: Sequence[str], size: int | None, where: Path
+) -> dict[str, LabelledImages]:
     """Read the images of each task.
 
     Parameters
@@ -79,7 +84,7 @@ def read_tasks(pictures: Iterable[Picture], tasks: Sequence[str], size: int | No
     return {task: _read_all(own, size, where) for task, own in by_task.items()}
 
 
-def _read_all(pictures: Sequence[Picture], size: int | None, where: Path) -> Images:
+def _read_all(pictures: Sequence[Picture], size: int | None, where: Path) -> LabelledImages:
     first = _read(pictures[0], size, where)
     images = np.empty((len(pictures), *first.shape), dtype=np.uint8)
     for row, picture in enumerate(pictures):

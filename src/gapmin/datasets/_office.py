@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from ._images import in_folders, read_tasks
+from ._images import TRAIN_SHARE, in_folders, read_tasks
 from ._multitask import MultitaskProblem
 from .catalogue import data_set
-
-TRAIN_SHARE = 0.1
 
 
 def load_office31(size: int = 224) -> MultitaskProblem:

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ._files import locate
-from ._images import in_archive, in_folders, read_tasks
+from ._images import TRAIN_SHARE, in_archive, in_folders, read_tasks
 from ._multitask import MultitaskProblem
 from ._published import PACS_TASKS, pacs_list
 from ._reading import decoding
@@ -18,7 +18,6 @@ from .catalogue import data_set
 Splits = Literal["auto", "published", "random"]
 
 ARCHIVE_SIZE = 128
-TRAIN_SHARE = 0.1
 
 
 def load_pacs(size: int | None = 128, splits: Splits = "auto") -> MultitaskProblem:
