@@ -9,7 +9,11 @@ from typing import Any
 import numpy as np
 
 from gapmin._utils.text import one_line
-from gapmin.saved.objects import LARGEST_TEXT, Refusal, parse_json
+from gapmin.saved.objects import Refusal as ContentError
+from gapmin.saved.objects import parse_json
+
+LARGEST_HEADER = 2**26
+"""How many bytes a header may have."""
 
 MOST_VALUES = 2**22
 """How many values and brackets it may have: as Python's objects each takes up to some 70 bytes."""
@@ -36,33 +40,33 @@ def parse_header(text: bytes | str, where: str) -> Any:
     >>> parse_header('{"lr": 0.5, "lr": 1.0}', "the header")
     Traceback (most recent call last):
         ...
-    gapmin.saved._archive.Refusal: the header has the key 'lr' twice in one dictionary
+    gapmin.saved._archive...: the header has the key 'lr' twice in one dictionary
     """
 
     def finite(digits: str) -> float:
         if not math.isfinite(float(digits)):
-            raise Refusal(f"{where} has the number {one_line(digits)}, which is infinite")
+            raise ContentError(f"{where} has the number {one_line(digits)}, which is infinite")
         return float(digits)
 
-    def whole(digits: str) -> int:
+    def within_64_bits(digits: str) -> int:
         if len(digits) > 20 or not -(2**63) <= int(digits) < 2**64:
-            raise Refusal(f"{where} has the number {one_line(digits)}, which has more than 64 bits")
+            raise ContentError(f"{where} has the number {one_line(digits)}, which has more than 64 bits")
         return int(digits)
 
     try:
         text = text.decode() if isinstance(text, bytes) else text
     except UnicodeDecodeError as error:
-        raise Refusal(f"{where} is not JSON ({one_line(error)})") from error
+        raise ContentError(f"{where} is not JSON ({one_line(error)})") from error
     check_size(text, where)
-    return parse_json(text, where, parse_float=finite, parse_int=whole)
+    return parse_json(text, where, parse_float=finite, parse_int=within_64_bits)
 
 
 def check_size(text: str, where: str) -> None:
     """Refuse a text of which Python would make far more than it takes in the file."""
     n_values = sum(map(text.count, ",[{"))
-    if len(text) > LARGEST_TEXT or n_values > MOST_VALUES:
-        raise Refusal(
-            f"{where} has {len(text)} characters and {n_values} values, more than {LARGEST_TEXT} and {MOST_VALUES}"
+    if len(text) > LARGEST_HEADER or n_values > MOST_VALUES:
+        raise ContentError(
+            f"{where} has {len(text)} characters and {n_values} values, more than {LARGEST_HEADER} and {MOST_VALUES}"
         )
 
 
@@ -123,7 +127,7 @@ def decode(said: Any, tensor_of: Callable[[str], Any] | None = None, depth: int 
     {'best': -inf, 'by': {2: True}}
     """
     if depth > DEEPEST:
-        raise Refusal(f"it is nested more than {DEEPEST} deep")
+        raise ContentError(f"it is nested more than {DEEPEST} deep")
     if isinstance(said, list):
         return [decode(each, tensor_of, depth + 1) for each in said]
     if not isinstance(said, dict):
@@ -137,19 +141,19 @@ def decode(said: Any, tensor_of: Callable[[str], Any] | None = None, depth: int 
         return tensor_of(content)
     if tag == _ITEMS and isinstance(content, list):
         return _decode_items(content, tensor_of, depth)
-    raise Refusal(f"it has {one_line(said)} where a value was due")
+    raise ContentError(f"it has {one_line(said)} where a value was due")
 
 
 def _decode_items(content: list[Any], tensor_of: Callable[[str], Any] | None, depth: int) -> dict[Any, Any]:
     found: dict[Any, Any] = {}
     for pair in content:
         if not isinstance(pair, list) or len(pair) != 2:
-            raise Refusal(f"it has {one_line(pair)} where a key and its value were due")
+            raise ContentError(f"it has {one_line(pair)} where a key and its value were due")
         key = pair[0]
         # Not any number: enough of them that hash alike would take hours to tell apart.
         if not isinstance(key, str) and not (is_int(key) and abs(key) < 2**31):
-            raise Refusal(f"it has the key {one_line(key)}, which is neither text nor a whole number of 32 bits")
+            raise ContentError(f"it has the key {one_line(key)}, which is neither text nor a whole number of 32 bits")
         if key in found:
-            raise Refusal(f"it has the key {one_line(key)} twice in one dictionary")
+            raise ContentError(f"it has the key {one_line(key)} twice in one dictionary")
         found[key] = decode(pair[1], tensor_of, depth + 1)
     return found

@@ -20,15 +20,14 @@ from torch import nn
 
 from gapmin._utils.text import one_line
 from gapmin._version import __version__
-from gapmin.deep._plain import check_size, decode, encode, is_int
-from gapmin.deep._tensorfile import TensorFile, misfit, write_tensors
+from gapmin.deep._plain import ContentError, check_size, decode, encode, is_int
+from gapmin.deep._tensorfile import TensorFile, mismatch, write_tensors
 from gapmin.deep.config import saved_names
 from gapmin.deep.objectives import OBJECTIVES, Objective
-from gapmin.saved.objects import Refusal
 
 _FORMAT = 1
 _KEY = "gapmin"
-_YOURS = "module"
+_OWN_MODULE = "module"
 _ENTRIES: dict[str, tuple[type, ...]] = {
     "format": (int,),
     "version": (str,),
@@ -53,7 +52,7 @@ def save(model: Any, path: str | os.PathLike[str]) -> None:
         raise ValueError(f"{path} cannot be written: there is no folder {path.parent}")
     params = {name: getattr(model, name) for name in sorted(saved_names(type(model)))}
     if isinstance(params["extractor"], nn.Module):
-        params["extractor"] = {_YOURS: type(model.extractor).__name__}
+        params["extractor"] = {_OWN_MODULE: type(model.extractor).__name__}
     if isinstance(params.get("objective"), Objective):
         objective = params["objective"]
         known = {kind: name for name, kind in OBJECTIVES.items()}
@@ -77,7 +76,7 @@ def save(model: Any, path: str | os.PathLike[str]) -> None:
         check_size(header, "the header")
     except TypeError as error:
         raise ValueError(f"the model has a parameter that JSON cannot hold: {error}") from None
-    except Refusal as error:
+    except ContentError as error:
         raise ValueError(f"{path} could not be read again ({error}): keep the last entries of history_ only") from None
     write_tensors(path, model.objective_.state_dict(), {_KEY: header})
 
@@ -88,9 +87,9 @@ def load(cls: type[Model], path: str | os.PathLike[str], extractor: nn.Module | 
     try:
         with TensorFile(path) as file:
             model: Any = _describe(cls, path, file, extractor)
-            objective = _outline(model, path, file)
+            objective = _build_on_meta(model, path, file)
             tensors = file.read()
-    except Refusal as error:
+    except ContentError as error:
         raise ValueError(f"{path} is not a model that gapmin saved ({error}): give a file written by save()") from error
     objective._apply(lambda each: torch.empty_like(each, device="cpu") if each.is_meta else each)
     try:
@@ -98,7 +97,7 @@ def load(cls: type[Model], path: str | os.PathLike[str], extractor: nn.Module | 
     except RuntimeError as error:  # of a module of the user's, with a way of its own to take a state
         _refuse_to_fit(path, error, error)
     with np.errstate(all="ignore"):  # a file may hold weights that are not finite: `predict` says so
-        model._keep(objective)
+        model._set_objective(objective)
     return model
 
 
@@ -109,10 +108,10 @@ def _describe(cls: type[Any], path: Path, file: TensorFile, extractor: nn.Module
         version = one_line(said.get("version"))
         raise ValueError(f"{path} was written by gapmin {version} in format {said['format']}: save it anew")
     if said.keys() != _ENTRIES.keys():
-        raise Refusal(f"its description has not exactly {', '.join(_ENTRIES)}, but {one_line(sorted(said))}")
+        raise ContentError(f"its description has not exactly {', '.join(_ENTRIES)}, but {one_line(sorted(said))}")
     for name, kinds in _ENTRIES.items():
         if not isinstance(said[name], kinds) or isinstance(said[name], bool):
-            raise Refusal(f"the {name} of its description is {one_line(said[name])}")
+            raise ContentError(f"the {name} of its description is {one_line(said[name])}")
     kind = one_line(said["class"])
     if kind != cls.__name__:
         raise ValueError(f"{path} holds a {kind}: read it with {kind}.load")
@@ -121,23 +120,23 @@ def _describe(cls: type[Any], path: Path, file: TensorFile, extractor: nn.Module
     model.tasks_ = _labels(said["tasks"], "tasks", file)
     for name, values, least in (("classes", model.classes_, 2), ("tasks", model.tasks_, 1)):
         if values.size < least or not np.array_equal(np.unique(values), values):
-            raise Refusal(f"its {name} {one_line(values.tolist())} are not {least} or more, sorted and each once")
+            raise ContentError(f"its {name} {one_line(values.tolist())} are not {least} or more, sorted and each once")
     model.input_shape_ = tuple(said["input_shape"])
     if not all(is_int(side) and 0 < side < 2**31 for side in model.input_shape_) or len(model.input_shape_) > 64:
-        raise Refusal(f"its input_shape is {one_line(said['input_shape'])}")
+        raise ContentError(f"its input_shape is {one_line(said['input_shape'])}")
     if said["n_features_in"] is not None:
         model.n_features_in_ = said["n_features_in"]
         if model.input_shape_[:1] != (model.n_features_in_,):
-            raise Refusal(f"its n_features_in is {model.n_features_in_} and its input_shape {model.input_shape_}")
+            raise ContentError(f"its n_features_in is {model.n_features_in_} and its input_shape {model.input_shape_}")
     if said["features"] is not None:
         model.feature_names_in_ = _labels(said["features"], "features", file)
         if model.feature_names_in_.dtype != object or said["n_features_in"] != model.feature_names_in_.size:
-            raise Refusal(
+            raise ContentError(
                 f"its features {one_line(model.feature_names_in_.tolist())} are no names of n_features_in columns"
             )
     model.history_ = decode(said["history"])
     if not all(isinstance(record, dict) for record in model.history_):
-        raise Refusal("its history is no list of records")
+        raise ContentError("its history is no list of records")
     return model
 
 
@@ -146,11 +145,11 @@ def _params(cls: type[Any], path: Path, params: dict[str, Any], extractor: nn.Mo
     params = dict(params)
     theirs = params.get("extractor")
     if isinstance(theirs, dict):
-        if theirs.keys() != {_YOURS} or not isinstance(theirs[_YOURS], str):
-            raise Refusal(f"its extractor is {one_line(theirs)}")
+        if theirs.keys() != {_OWN_MODULE} or not isinstance(theirs[_OWN_MODULE], str):
+            raise ContentError(f"its extractor is {one_line(theirs)}")
         if extractor is None:
             raise ValueError(
-                f"the extractor of {path} was your own {one_line(theirs[_YOURS])}: give load one of its kind, "
+                f"the extractor of {path} was your own {one_line(theirs[_OWN_MODULE])}: give load one of its kind, "
                 "extractor=..."
             )
         params["extractor"] = extractor
@@ -159,10 +158,10 @@ def _params(cls: type[Any], path: Path, params: dict[str, Any], extractor: nn.Mo
     objective = params.get("objective")
     if isinstance(objective, dict):
         if objective.keys() != {"name", "params"} or not isinstance(objective["params"], dict):
-            raise Refusal(f"its objective is {one_line(objective)}")
+            raise ContentError(f"its objective is {one_line(objective)}")
         kind = OBJECTIVES.get(objective["name"]) if isinstance(objective["name"], str) else None
         if kind is None:
-            raise Refusal(f"its objective {one_line(objective['name'])} is none of {', '.join(OBJECTIVES)}")
+            raise ContentError(f"its objective {one_line(objective['name'])} is none of {', '.join(OBJECTIVES)}")
         _check_params(kind, objective["params"])
         params["objective"] = kind(**objective["params"])
     _check_params(cls, params)
@@ -174,19 +173,19 @@ def _check_params(kind: type[Any], params: dict[str, Any]) -> None:
     wanted = saved_names(kind)
     if params.keys() != wanted:
         name = min(params.keys() ^ wanted)
-        raise Refusal(f"{kind.__name__} {'has no' if name in params else 'lacks the'} parameter {one_line(name)}")
+        raise ContentError(f"{kind.__name__} {'has no' if name in params else 'lacks the'} parameter {one_line(name)}")
     for name, constraints in kind._parameter_constraints.items():
         value = params.get(name)
         # To Python a truth value is a number, so that any interval around 0 and 1 has it.
         if isinstance(value, (list, dict)) or (isinstance(value, bool) and "boolean" not in constraints):
-            raise Refusal(f"the parameter {name} of {kind.__name__} is {one_line(value)}")
+            raise ContentError(f"the parameter {name} of {kind.__name__} is {one_line(value)}")
     try:
         validate_parameter_constraints(kind._parameter_constraints, params, kind.__name__)
     except ValueError as error:
-        raise Refusal(one_line(error)) from error
+        raise ContentError(one_line(error)) from error
 
 
-def _outline(model: Any, path: Path, file: TensorFile) -> Objective:
+def _build_on_meta(model: Any, path: Path, file: TensorFile) -> Objective:
     """Return the network without memory, after comparing it with what the file says of its tensors."""
     heads = file.tensors.get("net.heads.weight1")
     if heads is None or len(heads.shape) != 3:
@@ -196,7 +195,7 @@ def _outline(model: Any, path: Path, file: TensorFile) -> Objective:
             objective: Objective = model._build(model.input_shape_, heads.shape[2])
     except (ValueError, RuntimeError, TypeError, OverflowError) as error:  # too large for any memory, for example
         _refuse_to_fit(path, error, error)
-    fault = misfit(objective.state_dict(), file.tensors)
+    fault = mismatch(objective.state_dict(), file.tensors)
     if fault is not None:
         _refuse_to_fit(path, fault)
     return objective
@@ -221,20 +220,20 @@ def _labels(said: dict[str, Any], name: str, file: TensorFile) -> NDArray[Any]:
     """Return labels, each of which must be exactly what the file says it is."""
     kind, values = said.get("dtype"), said.get("values")
     if said.keys() != {"dtype", "values"} or not isinstance(kind, str) or not isinstance(values, list):
-        raise Refusal(f"its {name} are {one_line(said)}")
+        raise ContentError(f"its {name} are {one_line(said)}")
     if not _LABEL_DTYPE.fullmatch(kind):
-        raise Refusal(f"its {name} are of the unknown type {one_line(kind)}")
+        raise ContentError(f"its {name} are of the unknown type {one_line(kind)}")
     values, wanted = decode(values), _LABELS[kind[1]]
     if not all(type(each) is wanted for each in values):
-        raise Refusal(f"its {name} {one_line(values)} are not all of {kind}")
+        raise ContentError(f"its {name} {one_line(values)} are not all of {kind}")
     try:
         dtype = np.dtype(kind)
         if dtype.itemsize * len(values) > file.size + 2**20:  # texts are as long as the longest may be
-            raise Refusal(f"its {name} of {kind} would take {dtype.itemsize * len(values)} bytes")
+            raise ContentError(f"its {name} of {kind} would take {dtype.itemsize * len(values)} bytes")
         with np.errstate(all="ignore"):
             found = np.array(values, dtype=dtype)
     except (ValueError, TypeError, OverflowError) as error:
-        raise Refusal(f"its {name} {one_line(values)} are not of {kind}") from error
+        raise ContentError(f"its {name} {one_line(values)} are not of {kind}") from error
     if found.tolist() != values:
-        raise Refusal(f"its {name} {one_line(values)} are not of {kind}")
+        raise ContentError(f"its {name} {one_line(values)} are not of {kind}")
     return found

@@ -14,14 +14,14 @@ from torch import Tensor
 
 from gapmin._utils.progress import counting
 from gapmin._version import __version__
-from gapmin.deep._resuming import check_generator, check_state, of_callbacks
+from gapmin.deep._plain import ContentError
+from gapmin.deep._resuming import check_generator, check_state, match_callbacks
 from gapmin.deep.batches import TaskRows, epoch_plan
 from gapmin.deep.callbacks import Callback, Record
 from gapmin.deep.checkpoint import read_checkpoint, refused, write_checkpoint
 from gapmin.deep.config import TrainingConfig
 from gapmin.deep.engine import Engine, Forward
 from gapmin.deep.objectives import Objective, Step
-from gapmin.saved.objects import Refusal
 
 CHECKPOINT = "checkpoint.safetensors"
 
@@ -130,15 +130,15 @@ class Trainer(TrainingConfig):
 
     def _run(self, rows: TaskRows, validation: TaskRows | None, holdout: TaskRows | None) -> None:
         at = self._resume(-(-max(rows.sizes) // self.batch_size))
-        self.engine.in_first(lambda: self._notify("begin"))
+        self.engine.on_rank_zero(lambda: self._notify("begin"))
         name = type(self.objective).__name__
         with counting(self.epochs, at.epoch, self.verbose, name) as advance:
             while at.epoch < self.epochs and not at.stopped:
                 record = self._epoch(at, rows, validation, holdout)
                 error = f", error {record['validation_error']:.1%}" if validation is not None else ""
                 advance(at.epoch, f"{name}: loss {record['loss']:.3f}{error}")
-        self.engine.in_first(lambda: self._notify("end"))
-        self.engine.align(self.objective)
+        self.engine.on_rank_zero(lambda: self._notify("end"))
+        self.engine.broadcast_state(self.objective)
 
     def _notify(self, event: str, *details: Any) -> bool:
         """Call a method of every callback; return whether any of them asks to stop."""
@@ -168,11 +168,16 @@ class Trainer(TrainingConfig):
                 for batch in holdout.side_by_side(max(self.batch_size, 256), self.device):
                     self.objective.observe(batch)
         self.objective.end_epoch()
-        record = {"epoch": at.epoch + 1, "lr": self.optimizer.param_groups[0]["lr"], **means, **self._after(validation)}
+        record = {
+            "epoch": at.epoch + 1,
+            "lr": self.optimizer.param_groups[0]["lr"],
+            **means,
+            **self._evaluate(validation),
+        }
         self.history.append(record)
         at.epoch, at.step, at.sums, at.seen = at.epoch + 1, 0, {}, torch.zeros_like(at.seen)
-        self.history[-1], at.stopped = self.engine.in_first(lambda: (record, self._notify("epoch", record)))
-        self.engine.align(self.objective)
+        self.history[-1], at.stopped = self.engine.on_rank_zero(lambda: (record, self._notify("epoch", record)))
+        self.engine.broadcast_state(self.objective)
         self._checkpoint(at)
         return self.history[-1]
 
@@ -184,7 +189,7 @@ class Trainer(TrainingConfig):
         self.optimizer.step()
         return step
 
-    def _after(self, validation: TaskRows | None) -> Record:
+    def _evaluate(self, validation: TaskRows | None) -> Record:
         """Return what is known once an epoch is over: the relation, and the errors on validation rows."""
         record: Record = {}
         if (relation := getattr(self.objective, "relation", None)) is not None:
@@ -198,7 +203,7 @@ class Trainer(TrainingConfig):
     def _checkpoint(self, at: _Position) -> None:
         if self.path is not None:
             path = self.path
-            self.engine.in_first(lambda: write_checkpoint(path, self._state(at), self.fingerprint))
+            self.engine.on_rank_zero(lambda: write_checkpoint(path, self._state(at), self.fingerprint))
 
     def _state(self, at: _Position) -> dict[str, Any]:
         names = [name for name, _ in self.objective.named_parameters()]
@@ -218,12 +223,12 @@ class Trainer(TrainingConfig):
         if state is not None:
             try:
                 check_generator(state["rng"])
-            except Refusal as error:
+            except ContentError as error:
                 raise refused(self.path, error) from error
         return state
 
     def _resume(self, n_steps: int) -> _Position:
-        state = None if self.path is None else self.engine.in_first(lambda: self._read(n_steps))
+        state = None if self.path is None else self.engine.on_rank_zero(lambda: self._read(n_steps))
         if state is None:
             self.history = []
             return _Position(0, 0, stopped=False, sums={}, seen=torch.zeros(self.objective.net.n_tasks))
@@ -233,7 +238,7 @@ class Trainer(TrainingConfig):
                 "ask for as many, or name another checkpoint_dir"
             )
         try:
-            for callback, mine in of_callbacks(self.callbacks, state["callbacks"]):
+            for callback, mine in match_callbacks(self.callbacks, state["callbacks"]):
                 callback.load_state_dict(mine)
         except Exception as error:  # whatever the callback's own code makes of a state that is not its own
             raise refused(self.path, f"{type(error).__name__} of a callback: {error}") from error
@@ -296,7 +301,7 @@ def task_errors(
     for batch in rows.in_order(1024, device):
         logits = objective.net.own(batch).logits
         wrong[int(np.argmax(batch.sizes))] += int((logits.argmax(1) != batch.y).sum())
-    wrong = wrong if engine is None else engine.add_up(wrong)
+    wrong = wrong if engine is None else engine.sum_over_processes(wrong)
     return (wrong / np.maximum(rows.sizes, 1)).tolist()
 
 

@@ -128,8 +128,8 @@ def checksum(content: bytes) -> str:
     return hashlib.sha256(content).hexdigest()
 
 
-def parse_json(content: bytes | str, where: str, **numbers: Any) -> Any:
-    """Read JSON strictly: no key twice, no NaN; `numbers` are json's `parse_int` and `parse_float`."""
+def parse(content: bytes | str, where: str, **numbers: Any) -> Any:
+    """Read JSON strictly: no key twice, no NaN; `numbers` are json's own `parse_int` and `parse_float`."""
 
     def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         found = dict(pairs)

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from gapmin._utils.text import one_line
-from gapmin.saved._archive import FACTS, SCHEMA, Archive, Refusal, checksum, pack, parse_json
+from gapmin.saved._archive import FACTS, SCHEMA, Archive, Refusal, checksum, pack, parse
 from gapmin.saved._facts import check_protocol, import_skops, read_facts, versions_here
 from gapmin.saved._nodes import Schema, Settings
 from gapmin.saved._types import TRUSTED
@@ -23,7 +23,7 @@ def take_apart(value: Any) -> tuple[Any, dict[str, bytes]]:
     except Exception as error:  # whatever the object's own code raises
         raise Refusal(f"it cannot be taken apart ({one_line(error)})") from error
     with zipfile.ZipFile(io.BytesIO(dumped)) as archive:
-        root, names = _number(parse_json(archive.read(SCHEMA), "the object"))
+        root, names = _number(parse(archive.read(SCHEMA), "the object"))
         return root, {new: archive.read(old) for old, new in names.items()}
 
 
@@ -47,7 +47,7 @@ def check_object(
     archive: Archive, facts: dict[str, Any], *, learner: Mapping[str, Settings] | None = None, kind: str = "model"
 ) -> None:
     """Check everything that the object of an archive is made of; `learner` and `kind` are those of `Schema`."""
-    found = parse_json(archive.read(SCHEMA), SCHEMA)
+    found = parse(archive.read(SCHEMA), SCHEMA)
     check_protocol(found, facts["versions"]["skops"])
     schema = Schema(found, archive.read, learner=learner, kind=kind)
     for name in archive.names - schema.files - {FACTS, SCHEMA}:

@@ -16,7 +16,7 @@ import sklearn
 
 from gapmin._utils.text import one_line
 from gapmin._version import __version__
-from gapmin.saved._archive import COPY_AGAIN, FACTS, SCHEMA, Archive, Refusal, checksum, parse_json
+from gapmin.saved._archive import COPY_AGAIN, FACTS, SCHEMA, Archive, Refusal, checksum, parse
 
 FORMAT = 1
 """The number of the format; a file with a higher one is from a later gapmin."""
@@ -54,7 +54,7 @@ def read_facts(archive: Archive, newest: int, kinds: dict[str, Any]) -> dict[str
     kinds : dict of str to type
         The entries that such files have beside the format, the members and the versions, and of what type.
     """
-    facts = parse_json(archive.read(FACTS), FACTS)
+    facts = parse(archive.read(FACTS), FACTS)
     number = facts.get("format") if isinstance(facts, dict) else None
     if type(number) is not int or number < 1:
         raise Refusal(f"{FACTS} does not say which format it has")

@@ -13,7 +13,7 @@ from torch import Tensor, nn
 
 from gapmin.deep.config import Parameters
 from gapmin.deep.heads import Batch, MultitaskNet
-from gapmin.deep.shares import whole
+from gapmin.deep.shares import whole_sizes
 
 
 class Step(NamedTuple):
@@ -101,7 +101,7 @@ class Objective(nn.Module, Parameters, BaseEstimator):
 
 def row_counts(batch: Batch) -> Tensor:
     """Return how many rows of each task the batch has."""
-    return torch.tensor(whole(batch.sizes), dtype=torch.get_default_dtype(), device=batch.y.device)
+    return torch.tensor(whole_sizes(batch.sizes), dtype=torch.get_default_dtype(), device=batch.y.device)
 
 
 def both_present(batch: Batch) -> Tensor:

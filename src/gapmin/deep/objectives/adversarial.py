@@ -12,7 +12,7 @@ from gapmin.deep.critics import PENALTY_ON, PairCritics, TaskDiscriminator
 from gapmin.deep.heads import Batch, MultitaskNet
 from gapmin.deep.losses import own_losses, row_tasks, task_means
 from gapmin.deep.objectives._base import Objective, Step
-from gapmin.deep.shares import whole
+from gapmin.deep.shares import whole_sizes
 
 
 @dataclass(eq=False, repr=False)
@@ -43,7 +43,7 @@ class AdvH(Objective):
         task = row_tasks(batch.sizes, batch.y.device)
         # By task, so that a large task does not hide the others.
         confusion = task_means(F.cross_entropy(scores, task, reduction="none"), batch.sizes)
-        adversary = confusion.sum() / sum(size > 0 for size in whole(batch.sizes))
+        adversary = confusion.sum() / sum(size > 0 for size in whole_sizes(batch.sizes))
         return Step(losses.sum() + adversary, losses.detach(), {"discriminator": adversary.detach()})
 
 
@@ -80,5 +80,7 @@ class AdvW(Objective):
         if self.critics is None:
             return Step(losses.sum(), losses.detach())
         scale = torch.full((len(batch.sizes),) * 2, self.adversary)
-        distances, adversary = self.critics.play(self.net.extractor, own.z, batch, scale, self.penalty, self.penalty_on)
+        distances, adversary = self.critics.adversarial_loss(
+            self.net.extractor, own.z, batch, scale, self.penalty, self.penalty_on
+        )
         return Step(losses.sum() + adversary, losses.detach(), {"wasserstein": distances.sum() / 2})

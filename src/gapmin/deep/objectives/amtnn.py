@@ -59,7 +59,7 @@ class AMTNN(Objective):
         self.losses.add(losses, row_counts(batch))
         if self.critics is not None:
             scale = self.distance * (self.relation + self.relation.T)
-            distances, adversary = self.critics.play(
+            distances, adversary = self.critics.adversarial_loss(
                 self.net.extractor, pairs.z, batch, scale, self.penalty, self.penalty_on
             )
             loss = loss + adversary

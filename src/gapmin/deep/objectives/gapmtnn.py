@@ -13,7 +13,7 @@ from torch import Tensor
 from gapmin.deep.alignment import Centroids, mean_distances, semantic_distances
 from gapmin.deep.config import AT_LEAST_ONE, NOT_NEGATIVE, parameter
 from gapmin.deep.critics import PENALTY_ON, PairCritics
-from gapmin.deep.heads import Batch, MultitaskNet, Pairs, TaskHeads
+from gapmin.deep.heads import Batch, HeadOutputs, MultitaskNet, TaskHeads
 from gapmin.deep.losses import loss_matrix, own_losses
 from gapmin.deep.objectives._base import Objective, Step, both_present, row_counts
 from gapmin.deep.relations import RunningCost, relation_by_squares, relation_costs
@@ -142,7 +142,7 @@ class GapMTNN(Objective):
             self._add_cost(pairs, losses, distances, batch)
         return Step(loss, losses.detach().diagonal(), terms)
 
-    def _align(self, pairs: Pairs, batch: Batch) -> tuple[Tensor, Tensor, dict[str, Tensor]]:
+    def _align(self, pairs: HeadOutputs, batch: Batch) -> tuple[Tensor, Tensor, dict[str, Tensor]]:
         """Return lambda_1 nabla + lambda_2 r, the weighted distances (K, K) by themselves, and what to record."""
         zero = torch.zeros_like(self.relation)
         semantic = marginal = zero
@@ -158,7 +158,7 @@ class GapMTNN(Objective):
         loss = (self.relation * (semantic + marginal)).sum()
         if self.critics is not None:
             scale = self.lambda_marginal * (self.relation + self.relation.T)
-            found, adversary = self.critics.play(
+            found, adversary = self.critics.adversarial_loss(
                 self.net.extractor, pairs.z, batch, scale, self.penalty, self.penalty_on
             )
             marginal = self.lambda_marginal * found
@@ -168,7 +168,7 @@ class GapMTNN(Objective):
         }
         return loss + adversary, (semantic + marginal).detach(), terms
 
-    def _add_cost(self, pairs: Pairs, losses: Tensor, distances: Tensor, batch: Batch) -> None:
+    def _add_cost(self, pairs: HeadOutputs, losses: Tensor, distances: Tensor, batch: Batch) -> None:
         if self.probes is not None:
             with torch.no_grad():
                 losses = loss_matrix(self.probes.all_pairs(pairs.z, batch.sizes).logits, batch.y, batch.sizes)

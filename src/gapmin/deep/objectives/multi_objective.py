@@ -15,7 +15,7 @@ from gapmin.deep.heads import Batch, MultitaskNet
 from gapmin.deep.losses import own_losses
 from gapmin.deep.objectives._base import Objective, Step
 from gapmin.deep.relations import min_norm_weights
-from gapmin.deep.shares import only, total, whole
+from gapmin.deep.shares import sizes_of_task, total, whole_sizes
 
 
 @dataclass(eq=False, repr=False)
@@ -61,7 +61,7 @@ class MultiObjective(Objective):
                 added += gradient
             losses.append(loss.detach())
         task_losses = torch.zeros(len(batch.sizes), device=batch.y.device, dtype=losses[0].dtype)
-        there = [k for k, size in enumerate(whole(batch.sizes)) if size]
+        there = [k for k, size in enumerate(whole_sizes(batch.sizes)) if size]
         task_losses[there] = torch.stack(losses)
         if not torch.is_grad_enabled():
             return Step(task_losses.sum(), task_losses)
@@ -77,11 +77,11 @@ class MultiObjective(Objective):
     def _parts(self, batch: Batch) -> list[tuple[int, Batch]]:
         """Return each present task's rows as a batch of its own."""
         return [
-            (k, Batch(x, y, only(batch.sizes, k)))
+            (k, Batch(x, y, sizes_of_task(batch.sizes, k)))
             for k, (x, y) in enumerate(
                 zip(batch.x.split(list(batch.sizes)), batch.y.split(list(batch.sizes)), strict=True)
             )
-            if whole(batch.sizes)[k]
+            if whole_sizes(batch.sizes)[k]
         ]
 
     def _weights(self, jacobian: list[tuple[Tensor, ...]], losses: Tensor, sizes: Sequence[int]) -> Tensor:
