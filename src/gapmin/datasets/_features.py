@@ -14,8 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ._files import cache_folder, written_to_cache
+from ._image_sets import ARCHIVE_SIZE, images_path, load_pacs
 from ._multitask import MultitaskProblem
-from ._pacs import ARCHIVE_SIZE, images_path, load_pacs
 from ._problem import LabelledRows
 from ._reading import decoding
 
@@ -61,7 +61,7 @@ def frozen_features(problem: MultitaskProblem, network: str | nn.Module = "resne
     >>> frozen_features(load_office31(), "resnet18")  # doctest: +SKIP
     <MultitaskProblem 'office31, resnet18': amazon 2817, dslr 498, webcam 795 rows of 512>
     """
-    return _kept(_key(problem, network), lambda: _run(problem, network))
+    return _cached(_key(problem, network), lambda: _run(problem, network))
 
 
 def load_pacs_features(network: str = "alexnet-features", size: int = ARCHIVE_SIZE) -> MultitaskProblem:
@@ -92,7 +92,7 @@ def load_pacs_features(network: str = "alexnet-features", size: int = ARCHIVE_SI
         return frozen_features(load_pacs(size, splits="random"), network)
     with where.open("rb") as stream:
         digest = hashlib.file_digest(stream, "sha256").hexdigest()[:16]
-    return _kept(f"pacs-{size}-{network}-{digest}", lambda: _run(load_pacs(size, splits="random"), network))
+    return _cached(f"pacs-{size}-{network}-{digest}", lambda: _run(load_pacs(size, splits="random"), network))
 
 
 def _run(problem: MultitaskProblem, network: str | nn.Module) -> MultitaskProblem:
@@ -164,15 +164,15 @@ def _key(problem: MultitaskProblem, network: str | nn.Module) -> str:
     return f"{problem.name}-{name}-{seen.hexdigest()[:16]}".replace(" ", "-").replace("/", "-").replace(",", "")
 
 
-def _kept(key: str, compute: Callable[[], MultitaskProblem]) -> MultitaskProblem:
+def _cached(key: str, compute: Callable[[], MultitaskProblem]) -> MultitaskProblem:
     """Return the problem that is kept under a key in the user's cache; compute and keep it when it is not."""
     path = cache_folder() / "features" / f"{key}.npz"
     if path.is_file():
         with suppress(ValueError):  # a damaged file is computed anew
             return _read(path)
     problem = compute()
-    with written_to_cache(path) as arriving:
-        _write(problem, arriving)
+    with written_to_cache(path) as draft:
+        _write(problem, draft)
     return problem
 
 

@@ -119,8 +119,8 @@ class DataFile:
             raise FileNotFoundError(self._where_to_put(explain_download(self.download)))
         path = cache_folder() / self.path
         try:
-            with written_to_cache(path) as arriving:
-                self.download.write(arriving, progress=progress)
+            with written_to_cache(path) as draft:
+                self.download.write(draft, progress=progress)
         except OSError as error:
             raise FileNotFoundError(self._where_to_put(explain_download(self.download, error))) from error
         return path.resolve()
@@ -212,10 +212,10 @@ def written_to_cache(path: Path) -> Iterator[Path]:
     cache = cache_folder()
     cache.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=cache, prefix=".partial-") as scratch:
-        arriving = Path(scratch) / path.name
-        yield arriving
+        draft = Path(scratch) / path.name
+        yield draft
         path.parent.mkdir(parents=True, exist_ok=True)
-        arriving.replace(path)
+        draft.replace(path)
 
 
 def _pooch(what: str) -> Any:

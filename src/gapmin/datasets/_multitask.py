@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ._problem import LabelledRows, count_rows, draw_rows, read_only
+from ._problem import LabelledRows, check_rows, count_rows, draw_rows, read_only
 
 Stacked = tuple[NDArray[Any], NDArray[Any], NDArray[np.str_]]
 
@@ -161,12 +161,7 @@ def _read_only_tasks(
     """Check the tasks; without `row_shape` the first one's rows set the shape for all."""
     checked: dict[str, LabelledRows] = {}
     for task, pair in tasks.items():
-        X, y = map(read_only, pair)
-        if X.ndim not in (2, 4) or y.ndim != 1 or X.shape[0] != y.shape[0]:
-            raise ValueError(
-                f"task {task!r} {owner} has X of shape {X.shape} and y of shape {y.shape}: "
-                "give X as (N, d) or (N, C, H, W) and y one label for each row"
-            )
+        X, y = check_rows(pair, f"task {task!r} {owner}", "(N, d) or (N, C, H, W)", dimensions=(2, 4))
         if not y.size:
             raise ValueError(f"task {task!r} {owner} has no rows: give it some, or leave the task out")
         row_shape = row_shape or X.shape[1:]

@@ -14,7 +14,7 @@ from sklearn.preprocessing import StandardScaler
 
 from ._decomposed import decomposed_problem, fixed_signs
 from ._problem import TransferProblem, read_only
-from ._reading import read_mat, some
+from ._reading import first_values, read_mat
 from .catalogue import find_file
 
 DomainLetter = Literal["A", "C", "D", "W"]
@@ -154,5 +154,5 @@ def _read(path: Path) -> Pictures:
             f"{path} holds a picture with counts below 0 or none above: put the published file in its place"
         )
     if not np.array_equal(np.unique(labels), np.arange(1, 11)):
-        raise ValueError(f"{path} holds the labels {some(np.unique(labels))}: expected all of 1 to 10")
+        raise ValueError(f"{path} holds the labels {first_values(np.unique(labels))}: expected all of 1 to 10")
     return counts.astype(np.float64), labels.astype(np.int64)

@@ -74,9 +74,9 @@ class TransferProblem:
             raise ValueError(f"task is {self.task!r}: use 'classification' or 'regression'")
         if not len(self.sources):
             raise ValueError(f"{self.name!r} has no sources: give at least one (X, y)")
-        target = _read_only_domain(self.target, f"the target of {self.name!r}")
+        target = check_rows(self.target, f"the target of {self.name!r}")
         sources = tuple(
-            _read_only_domain(source, f"source {k} of {self.name!r}") for k, source in enumerate(self.sources, start=1)
+            check_rows(source, f"source {k} of {self.name!r}") for k, source in enumerate(self.sources, start=1)
         )
         for k, (X, _) in enumerate(sources, start=1):
             if X.shape[1] != target[0].shape[1]:
@@ -201,12 +201,14 @@ def read_only(array: ArrayLike) -> NDArray[Any]:
     return view
 
 
-def _read_only_domain(domain: tuple[ArrayLike, ArrayLike], who: str) -> LabelledRows:
-    X, y = map(read_only, domain)
-    if X.ndim != 2 or y.ndim != 1 or X.shape[0] != y.shape[0]:
+def check_rows(
+    rows: tuple[ArrayLike, ArrayLike], who: str, shapes: str = "(N, d)", dimensions: tuple[int, ...] = (2,)
+) -> LabelledRows:
+    """Return (X, y) as read-only arrays with a label for each row."""
+    X, y = map(read_only, rows)
+    if X.ndim not in dimensions or y.ndim != 1 or X.shape[0] != y.shape[0]:
         raise ValueError(
-            f"{who} has X of shape {X.shape} and y of shape {y.shape}: "
-            "X needs two dimensions and y one label for each row"
+            f"{who} has X of shape {X.shape} and y of shape {y.shape}: give X as {shapes} and y one label for each row"
         )
     return X, y
 

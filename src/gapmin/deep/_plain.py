@@ -118,7 +118,7 @@ def _plain_key(key: Any) -> Any:
     return key
 
 
-def decode(said: Any, tensor_of: Callable[[str], Any] | None = None, depth: int = 0) -> Any:
+def decode(encoded: Any, tensor_of: Callable[[str], Any] | None = None, depth: int = 0) -> Any:
     """Return what `encode` made JSON of.
 
     Examples
@@ -128,20 +128,20 @@ def decode(said: Any, tensor_of: Callable[[str], Any] | None = None, depth: int 
     """
     if depth > DEEPEST:
         raise ContentError(f"it is nested more than {DEEPEST} deep")
-    if isinstance(said, list):
-        return [decode(each, tensor_of, depth + 1) for each in said]
-    if not isinstance(said, dict):
-        return said
-    if not any(key.startswith("$") for key in said):
-        return {key: decode(each, tensor_of, depth + 1) for key, each in said.items()}
-    ((tag, content),) = said.items() if len(said) == 1 else [("", None)]
+    if isinstance(encoded, list):
+        return [decode(each, tensor_of, depth + 1) for each in encoded]
+    if not isinstance(encoded, dict):
+        return encoded
+    if not any(key.startswith("$") for key in encoded):
+        return {key: decode(each, tensor_of, depth + 1) for key, each in encoded.items()}
+    ((tag, content),) = encoded.items() if len(encoded) == 1 else [("", None)]
     if tag == _FLOAT and isinstance(content, str) and content in _NOT_FINITE:
         return _NOT_FINITE[content]
     if tag == TENSOR and isinstance(content, str) and tensor_of is not None:
         return tensor_of(content)
     if tag == _ITEMS and isinstance(content, list):
         return _decode_items(content, tensor_of, depth)
-    raise ContentError(f"it has {one_line(said)} where a value was due")
+    raise ContentError(f"it has {one_line(encoded)} where a value was due")
 
 
 def _decode_items(content: list[Any], tensor_of: Callable[[str], Any] | None, depth: int) -> dict[Any, Any]:

@@ -39,21 +39,21 @@ def check_state(state: Any, trainer: Trainer, n_steps: int) -> None:
     _check_history(state["history"], state["position"]["epoch"], trainer)
     rng = trainer.engine.rng_state()
     _check_tensor(state["rng"], tuple(rng.shape), rng.dtype, "rng")
-    kept = state["callbacks"]
-    if not isinstance(kept, list) or not all(
-        isinstance(each, list) and [type(part) for part in each] == [str, dict] for each in kept
+    states = state["callbacks"]
+    if not isinstance(states, list) or not all(
+        isinstance(each, list) and [type(part) for part in each] == [str, dict] for each in states
     ):
         raise ContentError("its callbacks are no list of names and states")
-    for callback, mine in match_callbacks(trainer.callbacks, kept):
+    for callback, mine in match_callbacks(trainer.callbacks, states):
         try:
             callback.check_state(mine, trainer)
         except (ValueError, ContentError) as error:
             raise ContentError(f"its state of {type(callback).__name__} is none: {one_line(error)}") from error
 
 
-def match_callbacks(callbacks: list[Callback], kept: list[Any]) -> Iterator[tuple[Callback, Any]]:
+def match_callbacks(callbacks: list[Callback], states: list[Any]) -> Iterator[tuple[Callback, Any]]:
     """Yield each callback with its state, by kind and order; one that was not there before starts anew."""
-    left = list(kept)
+    left = list(states)
     for callback in callbacks:
         mine = next((each for each in left if each[0] == type(callback).__name__), None)
         if mine is not None:
@@ -103,14 +103,14 @@ def _check_optimizer(trainer: Trainer, found: Any) -> None:
         raise ContentError("its optimizer is no dictionary")
     parameters = dict(trainer.objective.named_parameters())
     slots = _slots(trainer)
-    for name, kept in found.items():
+    for name, stored in found.items():
         if name not in parameters:
             raise ContentError(f"its optimizer has {one_line(name)}, which the network lacks")
-        _check_keys(kept, slots, f"its optimizer's {name}")
+        _check_keys(stored, slots, f"its optimizer's {name}")
         parameter = parameters[name]
         for slot, like in slots.items():
             shape, dtype = (tuple(parameter.shape), parameter.dtype) if like.ndim else ((), like.dtype)
-            _check_tensor(kept[slot], shape, dtype, f"optimizer's {name} {slot}")
+            _check_tensor(stored[slot], shape, dtype, f"optimizer's {name} {slot}")
 
 
 def _slots(trainer: Trainer) -> dict[str, Tensor]:

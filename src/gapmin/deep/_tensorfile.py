@@ -103,13 +103,13 @@ class TensorFile:
             raise ContentError(f"its header is said to have {length} bytes, and the file has {self.size}")
         if length > LARGEST_HEADER:
             raise ContentError(f"its header has {length} bytes, more than {LARGEST_HEADER}")
-        said = parse_header(self._read(length), "its header")
-        if not isinstance(said, dict):
+        header = parse_header(self._read(length), "its header")
+        if not isinstance(header, dict):
             raise ContentError("its header is no dictionary")
-        metadata = said.pop(_METADATA, {})
+        metadata = header.pop(_METADATA, {})
         if not isinstance(metadata, dict) or not all(isinstance(value, str) for value in metadata.values()):
             raise ContentError("its header has metadata that is not text by name")
-        tensors = {name: _stored(name, each) for name, each in said.items()}
+        tensors = {name: _stored(name, each) for name, each in header.items()}
         at = 0
         for name, each in sorted(tensors.items(), key=lambda item: (item[1].begin, item[1].end)):
             if each.begin != at:
@@ -149,11 +149,11 @@ class TensorFile:
         return {name: found[name] for name in self.tensors}
 
 
-def _stored(name: str, said: Any) -> StoredTensor:
+def _stored(name: str, entry: Any) -> StoredTensor:
     """Return what the header says of a tensor, which must make sense by itself."""
-    if not isinstance(said, dict) or said.keys() != {"dtype", "shape", "data_offsets"}:
+    if not isinstance(entry, dict) or entry.keys() != {"dtype", "shape", "data_offsets"}:
         raise ContentError(f"its header does not say type, shape and place of {one_line(name)}")
-    dtype, shape, place = said["dtype"], said["shape"], said["data_offsets"]
+    dtype, shape, place = entry["dtype"], entry["shape"], entry["data_offsets"]
     if not isinstance(dtype, str) or dtype not in DTYPES:
         raise ContentError(f"its tensor {one_line(name)} is of the unknown type {one_line(dtype)}")
     for numbers in (shape, place):

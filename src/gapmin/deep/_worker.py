@@ -24,10 +24,10 @@ from gapmin.deep.launch import heartbeat_file, pickled
 def main(folder: Path) -> int:
     """Do the work of the folder; leave its result or its error there."""
     threading.Thread(target=_end_with_parent, args=[folder], daemon=True).start()
-    said, arrays = joblib.load(folder / "work", mmap_mode="c")
+    pickled_work, arrays = joblib.load(folder / "work", mmap_mode="c")
     rank = os.environ["RANK"]
     try:
-        work, accelerator, timeout, checkpoint_dir, others = pickle.loads(said)
+        work, accelerator, timeout, checkpoint_dir, others = pickle.loads(pickled_work)
         need_fabric()  # imported now, for it takes seconds in which another process would wait for this one
         start_heartbeat(heartbeat_file(folder, int(rank)), timeout)
         _wait_for_all(folder)

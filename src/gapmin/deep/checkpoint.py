@@ -27,7 +27,7 @@ def write_checkpoint(path: Path, state: dict[str, Any], fingerprint: dict[str, A
     """Write `state` so that a process that dies leaves the old checkpoint or the new one, never half of one."""
     tensors: dict[str, Tensor] = {}
 
-    def keep(value: Any, name: str) -> dict[str, str]:
+    def store(value: Any, name: str) -> dict[str, str]:
         if not isinstance(value, Tensor):
             raise TypeError(f"{name} is {value!r}, and a checkpoint holds plain numbers, texts, lists, dicts, tensors")
         while name in tensors:
@@ -36,8 +36,8 @@ def write_checkpoint(path: Path, state: dict[str, Any], fingerprint: dict[str, A
         return {TENSOR: name}
 
     try:
-        said = {"format": _FORMAT, "fingerprint": encode(fingerprint), "state": encode(state, keep)}
-        header = json.dumps(said, allow_nan=False)
+        description = {"format": _FORMAT, "fingerprint": encode(fingerprint), "state": encode(state, store)}
+        header = json.dumps(description, allow_nan=False)
         check_size(header, "its header")
     except (TypeError, ContentError) as error:
         raise ValueError(
@@ -93,12 +93,12 @@ def _read_state(
     path: Path, file: TensorFile, fingerprint: dict[str, Any], check: Callable[[dict[str, Any]], None]
 ) -> dict[str, Any]:
     """Return the state with a `StoredTensor` for each tensor, once the file was found to be of this run."""
-    said = file.description(_KEY, "run")
-    if said["format"] != _FORMAT:
-        raise ValueError(f"{path} has checkpoint format {said['format']}, this gapmin reads {_FORMAT}: {REMEDY}")
-    if said.keys() != {"format", "fingerprint", "state"}:
+    description = file.description(_KEY, "run")
+    if description["format"] != _FORMAT:
+        raise ValueError(f"{path} has checkpoint format {description['format']}, this gapmin reads {_FORMAT}: {REMEDY}")
+    if description.keys() != {"format", "fingerprint", "state"}:
         raise ContentError("its description has not exactly format, fingerprint and state")
-    found, state = said["fingerprint"], said["state"]
+    found, state = description["fingerprint"], description["state"]
     if not isinstance(found, dict) or not isinstance(state, dict):
         raise ContentError("its fingerprint or its state is no dictionary")
     for name in {**fingerprint, **found}:

@@ -180,14 +180,14 @@ class FabricEngine(Engine):
 
     def on_rank_zero(self, work: Callable[[], Returned]) -> Returned:
         """Let process 0 do something; all get what it returned, or an error where it raised one."""
-        said: tuple[Any, str | None] = None, None
+        outcome: tuple[Any, str | None] = None, None
         raised: Exception | None = None
         if self.rank == 0:
             try:
-                said = work(), None
+                outcome = work(), None
             except Exception as error:
-                raised, said = error, (None, f"{type(error).__name__}: {error}")
-        value, failed = self.fabric.broadcast(said)
+                raised, outcome = error, (None, f"{type(error).__name__}: {error}")
+        value, failed = self.fabric.broadcast(outcome)
         if raised is not None:
             raise raised
         if failed is not None:

@@ -59,7 +59,7 @@ def save(model: Any, path: str | os.PathLike[str]) -> None:
         if type(objective) not in known:
             raise ValueError(f"{type(objective).__name__} is an objective of your own: save objective_.state_dict()")
         params["objective"] = {"name": known[type(objective)], "params": objective.get_params(deep=False)}
-    said = {
+    description = {
         "format": _FORMAT,
         "version": __version__,
         "class": type(model).__name__,
@@ -72,7 +72,7 @@ def save(model: Any, path: str | os.PathLike[str]) -> None:
         "history": model.history_,
     }
     try:
-        header = json.dumps(encode(said), allow_nan=False)
+        header = json.dumps(encode(description), allow_nan=False)
         check_size(header, "the header")
     except TypeError as error:
         raise ValueError(f"the model has a parameter that JSON cannot hold: {error}") from None
@@ -103,38 +103,40 @@ def load(cls: type[Model], path: str | os.PathLike[str], extractor: nn.Module | 
 
 def _describe(cls: type[Any], path: Path, file: TensorFile, extractor: nn.Module | None) -> Any:
     """Return the model that the header describes, with all that it has after a fit but its network."""
-    said = file.description(_KEY, "model")
-    if said["format"] != _FORMAT:
-        version = one_line(said.get("version"))
-        raise ValueError(f"{path} was written by gapmin {version} in format {said['format']}: save it anew")
-    if said.keys() != _ENTRIES.keys():
-        raise ContentError(f"its description has not exactly {', '.join(_ENTRIES)}, but {one_line(sorted(said))}")
+    description = file.description(_KEY, "model")
+    if description["format"] != _FORMAT:
+        version = one_line(description.get("version"))
+        raise ValueError(f"{path} was written by gapmin {version} in format {description['format']}: save it anew")
+    if description.keys() != _ENTRIES.keys():
+        raise ContentError(
+            f"its description has not exactly {', '.join(_ENTRIES)}, but {one_line(sorted(description))}"
+        )
     for name, kinds in _ENTRIES.items():
-        if not isinstance(said[name], kinds) or isinstance(said[name], bool):
-            raise ContentError(f"the {name} of its description is {one_line(said[name])}")
-    kind = one_line(said["class"])
+        if not isinstance(description[name], kinds) or isinstance(description[name], bool):
+            raise ContentError(f"the {name} of its description is {one_line(description[name])}")
+    kind = one_line(description["class"])
     if kind != cls.__name__:
         raise ValueError(f"{path} holds a {kind}: read it with {kind}.load")
-    model = cls(**_params(cls, path, said["params"], extractor))
-    model.classes_ = _labels(said["classes"], "classes", file)
-    model.tasks_ = _labels(said["tasks"], "tasks", file)
+    model = cls(**_params(cls, path, description["params"], extractor))
+    model.classes_ = _labels(description["classes"], "classes", file)
+    model.tasks_ = _labels(description["tasks"], "tasks", file)
     for name, values, least in (("classes", model.classes_, 2), ("tasks", model.tasks_, 1)):
         if values.size < least or not np.array_equal(np.unique(values), values):
             raise ContentError(f"its {name} {one_line(values.tolist())} are not {least} or more, sorted and each once")
-    model.input_shape_ = tuple(said["input_shape"])
+    model.input_shape_ = tuple(description["input_shape"])
     if not all(is_int(side) and 0 < side < 2**31 for side in model.input_shape_) or len(model.input_shape_) > 64:
-        raise ContentError(f"its input_shape is {one_line(said['input_shape'])}")
-    if said["n_features_in"] is not None:
-        model.n_features_in_ = said["n_features_in"]
+        raise ContentError(f"its input_shape is {one_line(description['input_shape'])}")
+    if description["n_features_in"] is not None:
+        model.n_features_in_ = description["n_features_in"]
         if model.input_shape_[:1] != (model.n_features_in_,):
             raise ContentError(f"its n_features_in is {model.n_features_in_} and its input_shape {model.input_shape_}")
-    if said["features"] is not None:
-        model.feature_names_in_ = _labels(said["features"], "features", file)
-        if model.feature_names_in_.dtype != object or said["n_features_in"] != model.feature_names_in_.size:
+    if description["features"] is not None:
+        model.feature_names_in_ = _labels(description["features"], "features", file)
+        if model.feature_names_in_.dtype != object or description["n_features_in"] != model.feature_names_in_.size:
             raise ContentError(
                 f"its features {one_line(model.feature_names_in_.tolist())} are no names of n_features_in columns"
             )
-    model.history_ = decode(said["history"])
+    model.history_ = decode(description["history"])
     if not all(isinstance(record, dict) for record in model.history_):
         raise ContentError("its history is no list of records")
     return model
@@ -216,11 +218,11 @@ def _to_json(labels: NDArray[Any]) -> dict[str, Any]:
     return {"dtype": labels.dtype.str, "values": labels.tolist()}
 
 
-def _labels(said: dict[str, Any], name: str, file: TensorFile) -> NDArray[Any]:
+def _labels(stored: dict[str, Any], name: str, file: TensorFile) -> NDArray[Any]:
     """Return labels, each of which must be exactly what the file says it is."""
-    kind, values = said.get("dtype"), said.get("values")
-    if said.keys() != {"dtype", "values"} or not isinstance(kind, str) or not isinstance(values, list):
-        raise ContentError(f"its {name} are {one_line(said)}")
+    kind, values = stored.get("dtype"), stored.get("values")
+    if stored.keys() != {"dtype", "values"} or not isinstance(kind, str) or not isinstance(values, list):
+        raise ContentError(f"its {name} are {one_line(stored)}")
     if not _LABEL_DTYPE.fullmatch(kind):
         raise ContentError(f"its {name} are of the unknown type {one_line(kind)}")
     values, wanted = decode(values), _LABELS[kind[1]]

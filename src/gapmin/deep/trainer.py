@@ -209,7 +209,7 @@ class Trainer(TrainingConfig):
         names = [name for name, _ in self.objective.named_parameters()]
         return {
             "objective": self.objective.state_dict(),
-            "optimizer": {names[i]: kept for i, kept in self.optimizer.state_dict()["state"].items()},
+            "optimizer": {names[i]: slots for i, slots in self.optimizer.state_dict()["state"].items()},
             "position": vars(at),
             # As tensors, the relations of many epochs of many tasks do not weigh down the checkpoint's header.
             "history": _with_relation(self.history, partial(torch.tensor, dtype=torch.float64)),
@@ -250,16 +250,16 @@ class Trainer(TrainingConfig):
         return _Position(**state["position"] | {"sums": sums})
 
     def _load_optimizer(self, state: dict[str, dict[str, Tensor]]) -> None:
-        kept = {}
+        slots = {}
         for i, (name, parameter) in enumerate(self.objective.named_parameters()):
             if name in state:
                 # In the memory format of the parameter: a fused step goes through the memory of both in one order.
-                kept[i] = {
+                slots[i] = {
                     slot: torch.empty_like(parameter).copy_(value) if value.ndim else value
                     for slot, value in state[name].items()
                 }
         groups = self.optimizer.state_dict()["param_groups"]
-        self.optimizer.load_state_dict({"state": kept, "param_groups": groups})
+        self.optimizer.load_state_dict({"state": slots, "param_groups": groups})
 
 
 def _with_relation(history: list[Record], convert: Callable[[Any], Any]) -> list[Record]:
