@@ -40,7 +40,7 @@ def said_with(content, old, new):
 
 def test_json_is_read_strictly(load, content, tmp_path):
     for old, new, fault in (
-        ('"class":', '"class": "X", "class":', "key class twice"),
+        ('"class":', '"class": "X", "class":', "key 'class' twice"),
         ('"lr_decay": 0.95', '"lr_decay": NaN', "NaN"),
         ('"lr_decay": 0.95', '"lr_decay": 1e999', "infinite"),
         ('"lr_decay": 0.95', f'"lr_decay": {"9" * 5000}', "64 bits"),
