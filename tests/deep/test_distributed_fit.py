@@ -25,7 +25,7 @@ from gapmin.deep import (
     MultitaskClassifier,
     Uniform,
 )
-from gapmin.deep.launch import pick_device, place
+from gapmin.deep.launch import choose_placement, pick_device
 from gapmin.deep.trainer import CHECKPOINT
 
 cloudpickle.register_pickle_by_value(sys.modules[__name__])
@@ -260,24 +260,24 @@ def test_more_gpus_than_there_are_and_mps_are_refused(monkeypatch):
     monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
     monkeypatch.setattr(torch.cuda, "device_count", lambda: 3)
     with pytest.raises(ValueError, match="devices is 4, but there are 3 GPUs: set devices to as many"):
-        place(4, "auto", "gpu", "auto")
-    assert place("auto", "auto", "auto", "auto").n_processes == 3
+        choose_placement(4, "auto", "gpu", "auto")
+    assert choose_placement("auto", "auto", "auto", "auto").n_processes == 3
     assert pick_device("auto", "cpu") == torch.device("cpu")
     monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
     monkeypatch.setattr(torch.backends.mps, "is_available", lambda: True)
     with pytest.raises(ValueError, match="devices is 2, but MPS has one device only"):
-        place(2, "auto", "mps", "auto")
+        choose_placement(2, "auto", "mps", "auto")
 
 
 def test_torchrun_says_how_many_processes_there_are(monkeypatch):
     for name, value in (("TORCHELASTIC_RUN_ID", "x"), ("LOCAL_WORLD_SIZE", "2"), ("WORLD_SIZE", "4")):
         monkeypatch.setenv(name, value)
     with pytest.raises(ValueError, match=r"devices is 3, but torchrun started 2 processes here: set devices='auto'"):
-        place(3, "auto", "cpu", "auto")
+        choose_placement(3, "auto", "cpu", "auto")
     for devices, strategy in ((2, "auto"), ("auto", "auto"), (1, "ddp")):
-        found = place(devices, strategy, "cpu", "auto")
+        found = choose_placement(devices, strategy, "cpu", "auto")
         assert (found.n_processes, found.started) == (4, True)
-    assert place(1, "auto", "cpu", "auto").n_processes == 1  # each process a fit of its own
+    assert choose_placement(1, "auto", "cpu", "auto").n_processes == 1  # each process a fit of its own
 
 
 def test_without_lightning_the_error_says_what_to_install(monkeypatch):

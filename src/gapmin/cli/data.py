@@ -83,14 +83,14 @@ def _list(as_json: bool) -> None:
 def _where(chosen: "list[DataSet]", as_json: bool) -> None:
     import typer
 
-    from gapmin.datasets._files import FOLDER, cache_folder, search_folders
+    from gapmin.datasets.catalogue import DATA_VARIABLE, cache_folder, search_folders
 
     if as_json:
         folders = [str(folder) for folder in search_folders()]
         typer.echo(json.dumps({"folders": folders, "data_sets": [_as_dict(each) for each in chosen]}, indent=2))
         return
     typer.echo("Searched in this order:")
-    typer.echo(f"  {os.environ.get(FOLDER) or 'not set'} (${FOLDER})")
+    typer.echo(f"  {os.environ.get(DATA_VARIABLE) or 'not set'} (${DATA_VARIABLE})")
     typer.echo(f"  {cache_folder()} (the user's cache)")
     for each in chosen:
         typer.echo(f"\n{each.name}: {each.title}")

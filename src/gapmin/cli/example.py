@@ -95,12 +95,9 @@ def example_files() -> dict[str, str]:
     """Return what each file of the example holds; always the same."""
     import numpy as np
 
-    from gapmin.datasets._mlxtend import mlxtend_data
+    from gapmin.datasets.catalogue import read_autompg
 
-    X, mpg = mlxtend_data("autompg_data")
-    X = X[:, :7]  # the last column, the car's name, is read as NaN
-    complete = ~np.isnan(X).any(axis=1)
-    X, mpg = X[complete], mpg[complete]
+    X, mpg = read_autompg()
     rng = np.random.default_rng(0)
     japan, europe, usa = (rng.permutation(np.flatnonzero(X[:, 6] == origin)) for origin in (_JAPAN, _EUROPE, _USA))
     half = len(usa) // 2

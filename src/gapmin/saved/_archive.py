@@ -140,8 +140,8 @@ def checksum(content: bytes) -> str:
     return hashlib.sha256(content).hexdigest()
 
 
-def parse(content: bytes | str, where: str) -> Any:
-    """Read JSON strictly: no key twice, no NaN."""
+def parse(content: bytes | str, where: str, **numbers: Any) -> Any:
+    """Read JSON strictly: no key twice, no NaN; `numbers` are json's own `parse_int` and `parse_float`."""
 
     def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         found = dict(pairs)
@@ -157,7 +157,7 @@ def parse(content: bytes | str, where: str) -> Any:
         raise ContentError(f"{where} has {name}, which is not JSON")
 
     try:
-        return json.loads(content, object_pairs_hook=once, parse_constant=no_constant)
+        return json.loads(content, object_pairs_hook=once, parse_constant=no_constant, **numbers)
     except (ValueError, RecursionError) as error:
         raise ContentError(f"{where} is not JSON ({one_line(error)})") from error
 

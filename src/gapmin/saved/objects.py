@@ -1,6 +1,7 @@
 """What other files of gapmin are made with: any object, under the rules of model files, beside facts of one's own."""
 
 from gapmin.saved._archive import ContentError, ModelFileError, read_file, write_file
+from gapmin.saved._archive import parse as parse_json
 from gapmin.saved._content import build_object, check_object, open_archive, pack_object
 from gapmin.saved._facts import import_skops
 from gapmin.saved._learner import learner_types
@@ -14,6 +15,7 @@ __all__ = [
     "learner_types",
     "open_archive",
     "pack_object",
+    "parse_json",
     "read_file",
     "write_file",
 ]
