@@ -1,23 +1,23 @@
 """``gapmin data``: which published data sets are here, where they are, and getting those that are not."""
 
 # No `from __future__ import annotations` here: typer reads the annotations of commands defined in a function.
-import json
 import os
 from typing import TYPE_CHECKING, Annotated, Any
 
 from gapmin.cli._common import refuse, require
+from gapmin.cli._printing import print_json
 
 if TYPE_CHECKING:
     import typer
 
     from gapmin.datasets.catalogue import DataSet
 
-_AS_JSON = "Print JSON for other programs."
-
 
 def add_to(app: "typer.Typer") -> None:
     """Add the commands."""
     import typer
+
+    from gapmin.cli import _options as options
 
     about = "Published data sets: which are here, where, and how to get the others."
     data = typer.Typer(help=about, epilog="Example: gapmin data list")
@@ -29,14 +29,14 @@ def add_to(app: "typer.Typer") -> None:
             typer.echo(context.get_help())
 
     @data.command("list", epilog="Example: gapmin data list")
-    def list_(as_json: Annotated[bool, typer.Option("--json", help=_AS_JSON)] = False) -> None:
+    def list_(as_json: options.AsJson = False) -> None:
         """Show each data set, what it is for, its size, and whether it is here."""
         _list(as_json)
 
     @data.command(epilog="Example: gapmin data where pacs")
     def where(
         name: Annotated[str | None, typer.Argument(help="A data set. [default: all]")] = None,
-        as_json: Annotated[bool, typer.Option("--json", help=_AS_JSON)] = False,
+        as_json: options.AsJson = False,
     ) -> None:
         """Show the folders that are searched, and where each file was found."""
         _where(_chosen("data where", ["all"] if name is None else [name]), as_json)
@@ -59,14 +59,13 @@ def _chosen(command: str, names: list[str]) -> "list[DataSet]":
 
 def _list(as_json: bool) -> None:
     import rich.box
-    import typer
     from rich.console import Console
     from rich.table import Table
 
     from gapmin.datasets.catalogue import DATA_SETS
 
     if as_json:
-        typer.echo(json.dumps([_as_dict(each) for each in DATA_SETS.values()], indent=2))
+        print_json([_as_dict(each) for each in DATA_SETS.values()])
         return
     table = Table(box=rich.box.SIMPLE_HEAD, show_edge=False, pad_edge=False, header_style="")
     for column in ("name", "what", "for", "size", "here"):
@@ -87,7 +86,7 @@ def _where(chosen: "list[DataSet]", as_json: bool) -> None:
 
     if as_json:
         folders = [str(folder) for folder in search_folders()]
-        typer.echo(json.dumps({"folders": folders, "data_sets": [_as_dict(each) for each in chosen]}, indent=2))
+        print_json({"folders": folders, "data_sets": [_as_dict(each) for each in chosen]})
         return
     typer.echo("Searched in this order:")
     typer.echo(f"  {os.environ.get(FOLDER) or 'not set'} (${FOLDER})")

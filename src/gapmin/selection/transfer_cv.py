@@ -16,6 +16,7 @@ from sklearn.utils._param_validation import Interval
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import validate_data
 
+from gapmin.base import fit_with_domains
 from gapmin.base._transfer import TransferMetaEstimator
 from gapmin.boosting._rows import Array, Rows
 from gapmin.linear import WeightedLogisticRegression
@@ -24,7 +25,7 @@ from gapmin.selection._blended import BlendedClassifier, BlendedRegressor
 from gapmin.selection._candidates import METHODS, Kit, Learner, default_learners, own_learners
 from gapmin.selection._choice import Choice, TransferVerdict, choose_blend, choose_one, verdict
 from gapmin.selection._data import Data
-from gapmin.selection._fitting import fit_with_domains, inner_model, predict_any
+from gapmin.selection._fitting import inner_model, predict_any
 from gapmin.selection._plan import go_further, look
 from gapmin.selection._search import Search
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from gapmin._utils.text import counted, quoted
 
-from ._messages import one_of
+from ._messages import name_columns
 from ._values import MOSTLY, Profile, kind_of_dtype, number_blocks, profile
 from .schema import Column
 
@@ -67,7 +67,11 @@ def choose_columns(frames: Mapping[str, pd.DataFrame], names: Sequence[str]) -> 
             columns.append(Column(name, kind))
         elif kind == "category":
             columns.append(Column(name, kind, _levels(profiles.values())))
-    return tuple(columns), [*_said(dropped, empty_in, files), *_fewer(notes), *_pooled(columns)]
+    return tuple(columns), [
+        *_drop_notes(dropped, empty_in, files),
+        *_first_notes(notes),
+        *_level_notes(columns),
+    ]
 
 
 def _plain_numbers(
@@ -166,7 +170,7 @@ def _levels(profiles: Iterable[Profile]) -> tuple[str, ...]:
     return tuple(sorted(totals, key=lambda text: (-totals[text], text)))
 
 
-def _said(dropped: Mapping[str, list[str]], empty_in: Mapping[str, list[str]], files: Sequence[str]) -> list[str]:
+def _drop_notes(dropped: Mapping[str, list[str]], empty_in: Mapping[str, list[str]], files: Sequence[str]) -> list[str]:
     reasons = {
         "empty": f"without a value in the target {files[0]}",
         "constant": "with the same value in every row",
@@ -174,23 +178,23 @@ def _said(dropped: Mapping[str, list[str]], empty_in: Mapping[str, list[str]], f
         "id": "in which nearly every row has a text of its own, such as ids, names or free text",
         "numbering": "which number the rows, in each file from elsewhere on",
     }
-    notes = [f"dropped {one_of(dropped[why])}: {said}" for why, said in reasons.items() if dropped[why]]
+    notes = [f"dropped {name_columns(dropped[why])}: {said}" for why, said in reasons.items() if dropped[why]]
     gone = set(dropped["empty"])
     for file, names in empty_in.items():
         kept = [name for name in names if name not in gone]
         if kept:
-            notes.append(f"{file} has no value in {one_of(kept)}: filled in as the other files suggest")
+            notes.append(f"{file} has no value in {name_columns(kept)}: filled in as the other files suggest")
     return notes
 
 
-def _fewer(notes: list[str]) -> list[str]:
+def _first_notes(notes: list[str]) -> list[str]:
     if len(notes) <= _FEW_NOTES:
         return notes
     return [*notes[:_FEW_NOTES], f"the same or alike in {counted(len(notes) - _FEW_NOTES, 'more column')}"]
 
 
-def _pooled(columns: Sequence[Column]) -> list[str]:
+def _level_notes(columns: Sequence[Column]) -> list[str]:
     many = [column.name for column in columns if len(column.levels) > MOST_LEVELS]
     if not many:
         return []
-    return [f"{one_of(many)}: more than {MOST_LEVELS} different texts; the rarest are pooled as one"]
+    return [f"{name_columns(many)}: more than {MOST_LEVELS} different texts; the rarest are pooled as one"]

@@ -18,7 +18,7 @@ from ._values import LARGEST, MOSTLY, as_numbers, as_texts, as_truths, kind_of_d
 if TYPE_CHECKING:
     import pandas as pd
 
-FEWEST_ROWS = 10
+FEWEST_TARGET_ROWS = 10
 _MOST_CODES, _ROWS_PER_CODE = 10, 3
 _OVERRIDE = "--task overrides"
 
@@ -44,15 +44,15 @@ class LabelPlan:
 
 def plan_labels(labels: pd.Series, file: str, task: str | None, n_unlabelled: int = 0) -> LabelPlan:
     """Decide the task from the target's labels, none of which is missing; for messages, how many others are."""
-    if len(labels) < FEWEST_ROWS:
+    if len(labels) < FEWEST_TARGET_ROWS:
         raise TableError(
             f"{file} has {counted(len(labels), 'row')} with a label in column {quoted(labels.name)}: "
-            f"give at least {FEWEST_ROWS} labelled rows of the target"
+            f"give at least {FEWEST_TARGET_ROWS} labelled rows of the target"
         )
     kind, why = _kind(labels, file, task)
     name = quoted(labels.name)
     if task is None:
-        task, why = _recognised(labels, kind, why)
+        task, why = _infer_task(labels, kind, why)
         note = f"the task is {task}, because {why} ({_OVERRIDE})"
     else:
         note = f"the task is {task}, as asked"
@@ -69,7 +69,7 @@ def plan_labels(labels: pd.Series, file: str, task: str | None, n_unlabelled: in
             f"{file} has fractional labels such as {_fraction(labels)} in column {name}: use --task regression, or put "
             "the labels in classes first"
         )
-    classes = tuple(np.unique(convert_classes(labels, kind)).tolist())
+    classes = tuple(np.unique(to_classes(labels, kind)).tolist())
     if len(classes) < 2:
         raise TableError(
             f"{file} has one class ({quoted(classes[0])}) in all {len(labels):,} rows of column {name}"
@@ -90,7 +90,7 @@ def _others(n_unlabelled: int) -> str:
     return f" that have a label ({counted(n_unlabelled, 'other has', 'others have')} none: empty, None, NA or null)"
 
 
-def convert_classes(labels: pd.Series, kind: str) -> NDArray[Any]:
+def to_classes(labels: pd.Series, kind: str) -> NDArray[Any]:
     """Return labels as classes of a kind; those that cannot be are None, which is no class of any target."""
     if kind == "text":
         texts = as_texts(labels)
@@ -107,11 +107,11 @@ def convert_classes(labels: pd.Series, kind: str) -> NDArray[Any]:
     return out
 
 
-def convert(labels: pd.Series, plan: LabelPlan, file: str) -> tuple[NDArray[Any], NDArray[np.bool_], list[str]]:
+def source_labels(labels: pd.Series, plan: LabelPlan, file: str) -> tuple[NDArray[Any], NDArray[np.bool_], list[str]]:
     """Return the labels of a source, which of its rows the target has a class for, and what to say about the others."""
     if plan.classes is None:
         return _regression_labels(labels, file), np.ones(len(labels), dtype=bool), []
-    classes = convert_classes(labels, plan.kind)
+    classes = to_classes(labels, plan.kind)
     known = (
         np.isin(classes, plan.classes) if classes.dtype != object else np.array([c in plan.classes for c in classes])
     )
@@ -133,7 +133,7 @@ def target_labels(labels: pd.Series, plan: LabelPlan, file: str) -> tuple[NDArra
     """Return the target's labels, and a note on classes with a single row."""
     if plan.classes is None:
         return _regression_labels(labels, file), []
-    classes = convert_classes(labels, plan.kind).astype(_dtype(plan))
+    classes = to_classes(labels, plan.kind).astype(_dtype(plan))
     values, counts = np.unique(classes, return_counts=True)
     single = values[counts == 1]
     if not len(single):
@@ -172,7 +172,7 @@ def _kind(labels: pd.Series, file: str, task: str | None) -> tuple[str, str]:
     return "integer", ""
 
 
-def _recognised(labels: pd.Series, kind: str, why: str) -> tuple[str, str]:
+def _infer_task(labels: pd.Series, kind: str, why: str) -> tuple[str, str]:
     if kind in ("text", "boolean"):
         return "classification", why
     if kind == "number":

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ._limits import check_parquet_size, check_width
-from ._messages import TableError, one_of
+from ._messages import TableError, name_columns
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -32,7 +32,7 @@ def read_parquet(path: Path) -> tuple[pd.DataFrame, list[str]]:
             raise
         said = " ".join(str(error).split())[:120].rstrip(" .")
         raise TableError(f"{path} is no whole Parquet file ({said}): save it again, or copy it again") from error
-    notes = [f"{path} has lists, records or bytes in {one_of(gone)}: dropped"] if gone else []
+    notes = [f"{path} has lists, records or bytes in {name_columns(gone)}: dropped"] if gone else []
     pa.default_memory_pool().release_unused()  # Arrow keeps what it freed, and that is the file's size again
     return frame, notes
 

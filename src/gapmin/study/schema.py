@@ -11,7 +11,7 @@ import numpy as np
 
 from gapmin._utils.text import counted, listed, quoted
 
-from ._messages import TableError, at_row, did_you_mean, need_pandas, one_of
+from ._messages import TableError, at_row, did_you_mean, import_pandas, name_columns
 from ._values import LARGEST, MOSTLY, as_numbers, as_texts, as_truths, is_missing, kind_of_dtype, number_blocks
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 __all__ = ["Column", "Schema"]
 
 KINDS = ("number", "boolean", "category")
-TASKS = ("classification", "regression")
+PREDICTION_TASKS = ("classification", "regression")
 LABEL_KINDS = ("text", "integer", "number", "boolean")
 _FEW_NOTES = 5
 _CELLS_TO_COPY = 10_000_000
@@ -92,7 +92,7 @@ class Schema:
         """Return the schema that `to_dict` wrote, or raise a `ValueError` that says what is wrong with it."""
         parts = _fields(given, "the schema", {"label", "task", "label_kind", "classes", "columns"})
         _is_text(parts["label"], "the schema's label")
-        _is_among(parts["task"], TASKS, "the schema's task")
+        _is_among(parts["task"], PREDICTION_TASKS, "the schema's task")
         _is_among(parts["label_kind"], LABEL_KINDS, "the schema's label_kind")
         return cls(
             parts["label"],
@@ -136,16 +136,16 @@ class Schema:
         if missing:
             spare = [name for name in frame.columns if name not in set(self.names)]
             raise TableError(
-                f"{file_name} lacks {one_of(missing)}, which the model was made with: add or rename"
+                f"{file_name} lacks {name_columns(missing)}, which the model was made with: add or rename"
                 f"{did_you_mean(missing[0], spare)}"
             )
         repeated = (
-            [name for name in self.names if isinstance(frame[name], need_pandas().DataFrame)]
+            [name for name in self.names if isinstance(frame[name], import_pandas().DataFrame)]
             if (len(present) < frame.shape[1])
             else []
         )
         if repeated:
-            raise TableError(f"{file_name} has more than one {one_of(repeated)}: rename or remove all but one")
+            raise TableError(f"{file_name} has more than one {name_columns(repeated)}: rename or remove all but one")
         notes = []
         known = set(self.names)
         extra = [name for name in frame.columns if name not in known and name != self.label]
@@ -194,7 +194,7 @@ def conform_values(
         values = np.concatenate(list(beyond_in.values()))
         size = "infinite value" if np.isinf(values).all() else f"value beyond {LARGEST:g}"
         what = counted(values.size, size, size.replace("value", "values"))
-        notes.append(f"{file_name} has {what} in {one_of(list(beyond_in))}: taken as missing")
+        notes.append(f"{file_name} has {what} in {name_columns(list(beyond_in))}: taken as missing")
     whole = pd.DataFrame({column.name: made.pop(column.name) for column in columns}, index=frame.index, copy=False)
     # A frame of thousands of single columns is slow to work with; a big one is not copied.
     return (whole.copy() if whole.size < _CELLS_TO_COPY else whole), notes

@@ -15,16 +15,16 @@ from gapmin._utils.text import listed, quoted
 from gapmin.domains import stack_domains
 
 from ._kinds import choose_columns
-from ._labels import LabelPlan, convert, plan_labels, subsample, target_labels
-from ._messages import TableError, did_you_mean, one_of
+from ._labels import LabelPlan, plan_labels, source_labels, subsample, target_labels
+from ._messages import TableError, did_you_mean, name_columns
 from ._values import as_numbers, is_missing, kind_of_dtype
 from .reading import distinct_names, read_table
-from .schema import TASKS, Schema, conform_values
+from .schema import PREDICTION_TASKS, Schema, conform_values
 
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["Study", "read_study"]
+__all__ = ["Study", "StudyFiles", "read_study"]
 
 FilePath = str | os.PathLike[str]
 
@@ -55,6 +55,33 @@ class Study:
         """Return (X, y, sample_domain), as the estimators take them; see `gapmin.stack_domains`."""
         X, y, sample_domain = stack_domains(target=self.target, sources=self.sources)
         return X, y, sample_domain
+
+
+@dataclass(frozen=True)
+class StudyFiles:
+    """Which files make a study, and how they are read; see `read_study`.
+
+    Attributes
+    ----------
+    target : path
+    sources : sequence of path
+    label : str
+    task : str or None
+    drop : sequence of str
+    max_source_rows : int or None
+        Of each source.
+    """
+
+    target: FilePath
+    sources: Sequence[FilePath]
+    label: str
+    task: str | None = None
+    drop: Sequence[str] = ()
+    max_source_rows: int | None = None
+
+    def read(self, random_state: int = 0) -> Study:
+        """Return the study; of a source with more than `max_source_rows`, the seed says which rows are drawn."""
+        return read_study(**vars(self), random_state=random_state)
 
 
 def read_study(
@@ -114,7 +141,7 @@ def read_study(
     the task is regression, because the labels have fractions, such as 0.5 (--task overrides)
     dropped column 'garden': not in every file
     """
-    paths = _checked(target, sources, task, max_source_rows)
+    paths = _check_files(target, sources, task, max_source_rows)
     names = distinct_names(paths)
     label, drop = label.strip(), [name.strip() for name in drop]
     if label in drop:
@@ -125,14 +152,14 @@ def read_study(
     labels: dict[str, NDArray[Any]] = {}
     plan: LabelPlan | None = None
     for path, name in zip(paths, names, strict=True):
-        frame, n_gone, said = _labelled(path, label, as_text=plan is not None and plan.kind == "text")
+        frame, n_gone, said = _read_labelled(path, label, as_text=plan is not None and plan.kind == "text")
         notes += said
         if plan is None:
             plan = plan_labels(frame[label], str(path), task, n_gone)
             y, said = target_labels(frame[label], plan, str(path))
             notes += [plan.note, *said]
         else:
-            y, known, said = convert(frame[label], plan, str(path))
+            y, known, said = source_labels(frame[label], plan, str(path))
             notes += said
             frame = frame if known.all() else frame[known]
             if max_source_rows is not None and len(y) > max_source_rows:
@@ -144,7 +171,7 @@ def read_study(
         frames[name], labels[name] = frame.drop(columns=label), y
         del frame
     assert plan is not None
-    shared, said = _shared(frames, drop)
+    shared, said = _shared_columns(frames, drop)
     notes += said
     for path, name in zip(paths, names, strict=True):
         frames[name] = _as_written(path, frames[name], _texts_elsewhere(frames, name, shared))
@@ -161,10 +188,10 @@ def read_study(
         notes += said
         made[name] = X, labels[name]
     study = Study(made.pop(names[0]), made, schema, tuple(notes), names[0])
-    return replace(study, notes=(*study.notes, *_copies(study, dict(zip(names, paths, strict=True)))))
+    return replace(study, notes=(*study.notes, *_copied_rows(study, dict(zip(names, paths, strict=True)))))
 
 
-def _copies(study: Study, paths: Mapping[str, FilePath]) -> list[str]:
+def _copied_rows(study: Study, paths: Mapping[str, FilePath]) -> list[str]:
     """Note which sources hold rows of the target.
 
     A test on rows that a source has too would praise that source for knowing them by heart. Rows are taken to be the
@@ -190,15 +217,15 @@ def _copies(study: Study, paths: Mapping[str, FilePath]) -> list[str]:
     return notes
 
 
-def _checked(
+def _check_files(
     target: FilePath, sources: Sequence[FilePath], task: str | None, max_source_rows: int | None
 ) -> list[Path]:
     if isinstance(sources, str | os.PathLike):
         raise TableError(f"sources is {quoted(sources)}: give a list of files")
     if not sources:
         raise TableError(f"no source was given beside {target}: give at least one other file")
-    if task not in (None, *TASKS):
-        raise TableError(f"task is {quoted(task)}: use {' or '.join(TASKS)}")
+    if task not in (None, *PREDICTION_TASKS):
+        raise TableError(f"task is {quoted(task)}: use {' or '.join(PREDICTION_TASKS)}")
     if max_source_rows is not None and max_source_rows < 1:
         raise TableError(f"max_source_rows is {max_source_rows}: take at least 1")
     paths = [Path(target), *map(Path, sources)]
@@ -212,7 +239,7 @@ def _checked(
     return paths
 
 
-def _labelled(path: Path, label: str, *, as_text: bool) -> tuple[pd.DataFrame, int, list[str]]:
+def _read_labelled(path: Path, label: str, *, as_text: bool) -> tuple[pd.DataFrame, int, list[str]]:
     """Read a file and keep its rows with a label, which may be asked for as it is written; count the others."""
     table = read_table(path, [label] if as_text else [])
     frame, notes = table.frame, list(table.notes)
@@ -254,7 +281,7 @@ def _as_written(path: Path, frame: pd.DataFrame, names: Sequence[str]) -> pd.Dat
     return frame.assign(**{name: written[name] for name in same})
 
 
-def _shared(frames: dict[str, pd.DataFrame], drop: Sequence[str]) -> tuple[list[str], list[str]]:
+def _shared_columns(frames: dict[str, pd.DataFrame], drop: Sequence[str]) -> tuple[list[str], list[str]]:
     """Return the columns that all files have, in the target's order, and a note on the others."""
     every = dict.fromkeys(name for frame in frames.values() for name in frame.columns)
     unknown = [name for name in drop if name not in every]
@@ -266,7 +293,7 @@ def _shared(frames: dict[str, pd.DataFrame], drop: Sequence[str]) -> tuple[list[
     common = set(every).intersection(*(frame.columns for frame in frames.values()))
     partial = [name for name in every if name not in common and name not in set(drop)]
     shared = [name for name in next(iter(frames.values())).columns if name in common and name not in set(drop)]
-    notes = [f"dropped {one_of(drop)}: as asked"] if drop else []
+    notes = [f"dropped {name_columns(drop)}: as asked"] if drop else []
     if partial:
-        notes.append(f"dropped {one_of(partial)}: not in every file")
+        notes.append(f"dropped {name_columns(partial)}: not in every file")
     return shared, notes
