@@ -5,7 +5,7 @@ import sys
 from typing import TYPE_CHECKING, Annotated
 
 from gapmin._version import __version__
-from gapmin.cli import compare, data, demo, example, explain, fit, predict, reproduce
+from gapmin.cli import demo, reproduce
 from gapmin.cli._common import INTERRUPTED, WRONG_USAGE, MissingExtraError, require
 from gapmin.cli._output import run_to_the_end
 from gapmin.cli._signals import exit_on_signals
@@ -44,6 +44,8 @@ def _run(arguments: list[str]) -> int | str:
 
 def _app() -> "typer.Typer":
     import typer
+
+    from gapmin.cli import compare, data, example, explain, fit, predict
 
     app = typer.Typer(
         add_completion=False,

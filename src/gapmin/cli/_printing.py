@@ -7,6 +7,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+import typer
+
 from gapmin._utils.text import counted, printable
 
 if TYPE_CHECKING:
@@ -20,8 +22,6 @@ _MOST_GROUPS = 12
 
 def print_json(content: Any) -> None:
     """Print one JSON value."""
-    import typer
-
     text = json.dumps(content, indent=2, ensure_ascii=False, allow_nan=False)
     try:
         text.encode()
@@ -44,16 +44,12 @@ def print_tables(tables: Sequence[Table]) -> None:
 
 def print_notes(notes: Sequence[str], *, err: bool = False) -> None:
     """Print what was decided on reading files."""
-    import typer
-
     for note in notes:
         typer.echo(f"note: {printable(note)}", err=err)
 
 
 def print_study(study: Study, paths: Sequence[object], notes: Sequence[str]) -> None:
     """Print which files were read, what was decided, and what is predicted from what."""
-    import typer
-
     sizes = [len(y) for _, y in (study.target, *study.sources.values())]
     for k, (path, size) in enumerate(zip(paths, sizes, strict=True)):
         typer.echo(f"{'source' if k else 'target'}  {printable(str(path))}  {counted(size, 'row')}")
@@ -66,8 +62,6 @@ def print_study(study: Study, paths: Sequence[object], notes: Sequence[str]) -> 
 
 def print_verdict(model: StudyModel) -> None:
     """Print whether a model uses its sources, and what it is."""
-    import typer
-
     typer.echo(f"{printable(str(model.verdict['sentence']))}\nChosen: {printable(str(model.verdict['chosen']))}")
 
 

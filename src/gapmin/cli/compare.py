@@ -1,9 +1,13 @@
 """``gapmin compare``: will these other files help to predict that column?"""
 
-# No `from __future__ import annotations` here: typer reads the annotations of commands defined in a function.
+from __future__ import annotations
+
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
+import typer
+
+from gapmin.cli import _options as options
 from gapmin.cli._common import (
     check_not_input,
     check_seed,
@@ -16,56 +20,52 @@ from gapmin.cli._common import (
 from gapmin.cli._printing import print_json, print_study, print_tables
 
 if TYPE_CHECKING:
-    import typer
-
     from gapmin.study import StudyComparison, StudyFiles
 
 SOURCE_ROWS = 20_000
 """Of all sources together, where the user says nothing."""
 
 
-def add_to(app: "typer.Typer") -> None:
+def compare(
+    target: options.TargetFile,
+    source: options.SourceFiles,
+    label: options.LabelColumn,
+    task: options.TaskName = None,
+    drop: options.DroppedColumns = None,
+    report: Annotated[Path | None, typer.Option(help="Where to write the report, an HTML page.")] = None,
+    as_json: options.AsJson = False,
+    jobs: options.Jobs = None,
+    seed: options.Seed = 0,
+    max_source_rows: Annotated[
+        int | None,
+        typer.Option(help=f"Rows of each source to use. [default: {SOURCE_ROWS:,} shared by all sources]"),
+    ] = None,
+) -> None:
+    """Say which of some other files help to predict a column of the target, by how much, and which hurt."""
+    refuse_below_one("compare", jobs=jobs, **{"max-source-rows": max_source_rows})
+    check_seed("compare", seed)
+    if report is not None:
+        check_not_input("compare", report, [target, *source], "--report")
+        check_writable("compare", report, "--report")
+        require("matplotlib", "jinja2", extra="report")
+    require("pandas", extra="cli")
+    with errors_in_one_line("compare", outcome="no report written" if report else "nothing written"):
+        from gapmin.study import StudyFiles
+
+        at_most = max_source_rows or max(SOURCE_ROWS // len(source), 1)
+        files = StudyFiles(target, source, label, task, drop or (), at_most)
+        _compare(files, report, as_json, jobs or -1, seed)
+
+
+def add_to(app: typer.Typer) -> None:
     """Add the command."""
-    import typer
-
-    from gapmin.cli import _options as options
-
-    @app.command(
+    app.command(
         epilog="Example: gapmin compare --target new-shop.csv --source old-shop.csv --source web.parquet "
         "--label price --report report.html"
-    )
-    def compare(
-        target: options.TargetFile,
-        source: options.SourceFiles,
-        label: options.LabelColumn,
-        task: options.TaskName = None,
-        drop: options.DroppedColumns = None,
-        report: Annotated[Path | None, typer.Option(help="Where to write the report, an HTML page.")] = None,
-        as_json: options.AsJson = False,
-        jobs: options.Jobs = None,
-        seed: options.Seed = 0,
-        max_source_rows: Annotated[
-            int | None,
-            typer.Option(help=f"Rows of each source to use. [default: {SOURCE_ROWS:,} shared by all sources]"),
-        ] = None,
-    ) -> None:
-        """Say which of some other files help to predict a column of the target, by how much, and which hurt."""
-        refuse_below_one("compare", jobs=jobs, **{"max-source-rows": max_source_rows})
-        check_seed("compare", seed)
-        if report is not None:
-            check_not_input("compare", report, [target, *source], "--report")
-            check_writable("compare", report, "--report")
-            require("matplotlib", "jinja2", extra="report")
-        require("pandas", extra="cli")
-        with errors_in_one_line("compare", outcome="no report written" if report else "nothing written"):
-            from gapmin.study import StudyFiles
-
-            at_most = max_source_rows or max(SOURCE_ROWS // len(source), 1)
-            files = StudyFiles(target, source, label, task, drop or (), at_most)
-            _compare(files, report, as_json, jobs or -1, seed)
+    )(compare)
 
 
-def _compare(files: "StudyFiles", report: Path | None, as_json: bool, n_jobs: int, seed: int) -> None:
+def _compare(files: StudyFiles, report: Path | None, as_json: bool, n_jobs: int, seed: int) -> None:
     from rich.console import Console
 
     from gapmin._utils.progress import progress_on
@@ -88,7 +88,7 @@ def _compare(files: "StudyFiles", report: Path | None, as_json: bool, n_jobs: in
         _print_comparison(comparison, report)
 
 
-def _print_comparison(comparison: "StudyComparison", report: Path | None) -> None:
+def _print_comparison(comparison: StudyComparison, report: Path | None) -> None:
     from rich.console import Console
 
     from gapmin.study import OURS, TARGET_ONLY

@@ -1,14 +1,15 @@
 """``gapmin example``: files to try the whole path on, from comparing sources to predicting new rows."""
 
-# No `from __future__ import annotations` here: typer reads the annotations of commands defined in a function.
-from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from __future__ import annotations
 
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from gapmin.cli import _options as options
 from gapmin.cli._common import refuse, require
 from gapmin.cli._printing import print_json
-
-if TYPE_CHECKING:
-    import typer
 
 TARGET_ROWS = 30
 LITRES_PER_100_KM = 235.215
@@ -44,25 +45,22 @@ COMMANDS = {
 }
 
 
-def add_to(app: "typer.Typer") -> None:
+def example(
+    folder: Annotated[Path, typer.Argument(metavar="DIR", help="The folder to write to; made if it is not there.")],
+    force: Annotated[bool, typer.Option("--force", help="Replace files of the same names.")] = False,
+    as_json: options.AsJson = False,
+) -> None:
+    """Write a small worked example: a target, three sources, one of which hurts, and new rows to predict."""
+    require("mlxtend", extra="demo")
+    _write(folder, force, as_json)
+
+
+def add_to(app: typer.Typer) -> None:
     """Add the command."""
-    import typer
-
-    from gapmin.cli import _options as options
-
-    @app.command(epilog="Example: gapmin example cars")
-    def example(
-        folder: Annotated[Path, typer.Argument(metavar="DIR", help="The folder to write to; made if it is not there.")],
-        force: Annotated[bool, typer.Option("--force", help="Replace files of the same names.")] = False,
-        as_json: options.AsJson = False,
-    ) -> None:
-        """Write a small worked example: a target, three sources, one of which hurts, and new rows to predict."""
-        require("mlxtend", extra="demo")
-        _write(folder, force, as_json)
+    app.command(epilog="Example: gapmin example cars")(example)
 
 
 def _write(folder: Path, force: bool, as_json: bool) -> None:
-    import typer
 
     from gapmin._utils.io import write_atomically
 

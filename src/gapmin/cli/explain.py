@@ -1,11 +1,15 @@
 """``gapmin explain``: what a model made of its sources, and which of their rows it uses."""
 
-# No `from __future__ import annotations` here: typer reads the annotations of commands defined in a function.
+from __future__ import annotations
+
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
+import typer
+
 from gapmin._utils.text import printable
+from gapmin.cli import _options as options
 from gapmin.cli._common import errors_in_one_line, refuse, require
 from gapmin.cli._printing import (
     domain_table,
@@ -18,66 +22,61 @@ from gapmin.cli._printing import (
 )
 
 if TYPE_CHECKING:
-    import typer
-
     from gapmin.selection import Explanation
     from gapmin.study.model import StudyModel
 
 _EXAMPLE = "gapmin explain model.skops --by cylinders --target target.csv --source usa.csv --source europe.csv"
 
 
-def add_to(app: "typer.Typer") -> None:
+def explain(
+    model: options.ModelFile,
+    by: Annotated[
+        list[str] | None,
+        typer.Option(metavar="COLUMN", help="Break the weights down by it; once for each. Needs the files."),
+    ] = None,
+    target: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="The target that the model was made with.")
+    ] = None,
+    source: Annotated[
+        list[Path] | None, typer.Option(metavar="FILE", help="A source that it was made with; once for each.")
+    ] = None,
+    rows: Annotated[int, typer.Option(help="How many of the most used and most dropped rows to show.")] = 10,
+    as_json: options.AsJson = False,
+) -> None:
+    """Say whether the sources are used and why, and what weighs how much: each file, each class, single rows."""
+    if rows < 0:
+        refuse("explain", f"--rows is {rows}: take 0 or more")
+    if (target is None) != (not source):
+        refuse("explain", "--target and --source go together: give all files that the model was made with, or none")
+    if by and target is None:
+        refuse("explain", "--by needs the files that the model was made with: add --target and --source")
+    require("pandas", "skops", "rich", extra="cli")
+    with errors_in_one_line("explain", outcome="nothing changed"):
+        from gapmin.study.explaining import explain_files
+        from gapmin.study.model import KEPT_ROWS, load_study_model
+
+        fitted = load_study_model(model)
+        if target is not None:
+            found = explain_files(fitted, target, source or [], by=by or [], n_rows=rows)
+        else:
+            found = fitted.explanation
+            if max(len(found.used), len(found.dropped)) == KEPT_ROWS < rows:
+                note = f"a model keeps {KEPT_ROWS} rows of each kind: give --target and --source to see more"
+                print_notes([note], err=True)
+        found = replace(found, used=found.used[:rows], dropped=found.dropped[:rows])
+        if as_json:
+            about = {key: value for key, value in fitted.about().items() if key != "explanation"}
+            print_json({"model": str(model), "label": fitted.schema.label, **about, **found.to_dict()})
+        else:
+            _print_explanation(fitted, found, rows)
+
+
+def add_to(app: typer.Typer) -> None:
     """Add the command."""
-    import typer
-
-    from gapmin.cli import _options as options
-
-    @app.command(epilog=f"Example: {_EXAMPLE}")
-    def explain(
-        model: options.ModelFile,
-        by: Annotated[
-            list[str] | None,
-            typer.Option(metavar="COLUMN", help="Break the weights down by it; once for each. Needs the files."),
-        ] = None,
-        target: Annotated[
-            Path | None, typer.Option(metavar="FILE", help="The target that the model was made with.")
-        ] = None,
-        source: Annotated[
-            list[Path] | None, typer.Option(metavar="FILE", help="A source that it was made with; once for each.")
-        ] = None,
-        rows: Annotated[int, typer.Option(help="How many of the most used and most dropped rows to show.")] = 10,
-        as_json: options.AsJson = False,
-    ) -> None:
-        """Say whether the sources are used and why, and what weighs how much: each file, each class, single rows."""
-        if rows < 0:
-            refuse("explain", f"--rows is {rows}: take 0 or more")
-        if (target is None) != (not source):
-            refuse("explain", "--target and --source go together: give all files that the model was made with, or none")
-        if by and target is None:
-            refuse("explain", "--by needs the files that the model was made with: add --target and --source")
-        require("pandas", "skops", "rich", extra="cli")
-        with errors_in_one_line("explain", outcome="nothing changed"):
-            from gapmin.study.explaining import explain_files
-            from gapmin.study.model import KEPT_ROWS, load_study_model
-
-            fitted = load_study_model(model)
-            if target is not None:
-                found = explain_files(fitted, target, source or [], by=by or [], n_rows=rows)
-            else:
-                found = fitted.explanation
-                if max(len(found.used), len(found.dropped)) == KEPT_ROWS < rows:
-                    note = f"a model keeps {KEPT_ROWS} rows of each kind: give --target and --source to see more"
-                    print_notes([note], err=True)
-            found = replace(found, used=found.used[:rows], dropped=found.dropped[:rows])
-            if as_json:
-                about = {key: value for key, value in fitted.about().items() if key != "explanation"}
-                print_json({"model": str(model), "label": fitted.schema.label, **about, **found.to_dict()})
-            else:
-                _print_explanation(fitted, found, rows)
+    app.command(epilog=f"Example: {_EXAMPLE}")(explain)
 
 
-def _print_explanation(model: "StudyModel", found: "Explanation", n_rows: int) -> None:
-    import typer
+def _print_explanation(model: StudyModel, found: Explanation, n_rows: int) -> None:
 
     print_verdict(model)
     label = printable(model.schema.label)

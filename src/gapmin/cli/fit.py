@@ -1,12 +1,16 @@
 """``gapmin fit``: a model from somebody's target file and the sources that help it."""
 
-# No `from __future__ import annotations` here: typer reads the annotations of commands defined in a function.
+from __future__ import annotations
+
 import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
+import typer
+
 from gapmin._utils.text import printable
+from gapmin.cli import _options as options
 from gapmin.cli._common import (
     check_not_input,
     check_seed,
@@ -19,54 +23,50 @@ from gapmin.cli._common import (
 from gapmin.cli._printing import domain_table, print_json, print_study, print_tables, print_verdict
 
 if TYPE_CHECKING:
-    import typer
-
     from gapmin.reporting.table import Table
     from gapmin.study.model import StudyModel
 
 _EXAMPLE = "gapmin fit --target target.csv --source usa.csv --source europe.csv --label mpg -o model.skops"
 
 
-def add_to(app: "typer.Typer") -> None:
+def fit(
+    target: options.TargetFile,
+    source: options.SourceFiles,
+    label: options.LabelColumn,
+    out: Annotated[
+        Path, typer.Option("--out", "-o", metavar="FILE", help="Where to write the model, such as model.skops.")
+    ],
+    task: options.TaskName = None,
+    drop: options.DroppedColumns = None,
+    jobs: options.Jobs = None,
+    seed: options.Seed = 0,
+    force: Annotated[bool, typer.Option("--force", help="Replace the model that is there.")] = False,
+    as_json: options.AsJson = False,
+) -> None:
+    """Fit a model to the target, with the sources where they help and without them where they do not."""
+    _check(out, [target, *source], force, jobs, seed)
+    require("pandas", "skops", "rich", extra="cli")
+    with errors_in_one_line("fit", outcome="no model written"):
+        from gapmin.study import StudyFiles
+        from gapmin.study.model import fit_study
+
+        model = fit_study(
+            StudyFiles(target, source, label, task, drop or ()),
+            n_jobs=jobs or -1,
+            random_state=seed,
+            verbose=int(sys.stderr is not None and sys.stderr.isatty()),
+            on_read=lambda study, notes: None if as_json else print_study(study, [target, *source], notes),
+        )
+        model.save(out)
+        if as_json:
+            print_json(_as_dict(model, out))
+        else:
+            _print_model(model, out)
+
+
+def add_to(app: typer.Typer) -> None:
     """Add the command."""
-    import typer
-
-    from gapmin.cli import _options as options
-
-    @app.command(epilog=f"Example: {_EXAMPLE}")
-    def fit(
-        target: options.TargetFile,
-        source: options.SourceFiles,
-        label: options.LabelColumn,
-        out: Annotated[
-            Path, typer.Option("--out", "-o", metavar="FILE", help="Where to write the model, such as model.skops.")
-        ],
-        task: options.TaskName = None,
-        drop: options.DroppedColumns = None,
-        jobs: options.Jobs = None,
-        seed: options.Seed = 0,
-        force: Annotated[bool, typer.Option("--force", help="Replace the model that is there.")] = False,
-        as_json: options.AsJson = False,
-    ) -> None:
-        """Fit a model to the target, with the sources where they help and without them where they do not."""
-        _check(out, [target, *source], force, jobs, seed)
-        require("pandas", "skops", "rich", extra="cli")
-        with errors_in_one_line("fit", outcome="no model written"):
-            from gapmin.study import StudyFiles
-            from gapmin.study.model import fit_study
-
-            model = fit_study(
-                StudyFiles(target, source, label, task, drop or ()),
-                n_jobs=jobs or -1,
-                random_state=seed,
-                verbose=int(sys.stderr is not None and sys.stderr.isatty()),
-                on_read=lambda study, notes: None if as_json else print_study(study, [target, *source], notes),
-            )
-            model.save(out)
-            if as_json:
-                print_json(_as_dict(model, out))
-            else:
-                _print_model(model, out)
+    app.command(epilog=f"Example: {_EXAMPLE}")(fit)
 
 
 def _check(out: Path, inputs: Sequence[Path], force: bool, jobs: int | None, seed: int) -> None:
@@ -78,8 +78,7 @@ def _check(out: Path, inputs: Sequence[Path], force: bool, jobs: int | None, see
         refuse("fit", f"{printable(str(out))} is there already: name another file, or add --force to replace it")
 
 
-def _print_model(model: "StudyModel", out: Path) -> None:
-    import typer
+def _print_model(model: StudyModel, out: Path) -> None:
 
     typer.echo()
     print_verdict(model)
@@ -88,7 +87,7 @@ def _print_model(model: "StudyModel", out: Path) -> None:
     typer.echo(f"\nNext:\n  gapmin predict {printable(str(out))} new.csv -o predictions.csv")
 
 
-def _error_table(model: "StudyModel") -> "Table":
+def _error_table(model: StudyModel) -> Table:
     from gapmin._utils.text import format_number
     from gapmin.reporting.table import Entry, Table
 
@@ -108,7 +107,7 @@ def _error_table(model: "StudyModel") -> "Table":
     return Table(caption, ["", "error"], rows)
 
 
-def _as_dict(model: "StudyModel", out: Path) -> dict[str, Any]:
+def _as_dict(model: StudyModel, out: Path) -> dict[str, Any]:
     schema = model.schema
     return {
         "model": str(out),

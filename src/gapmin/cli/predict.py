@@ -1,10 +1,14 @@
 """``gapmin predict``: the rows of a new file, each with what a model predicts for it."""
 
-# No `from __future__ import annotations` here: typer reads the annotations of commands defined in a function.
+from __future__ import annotations
+
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
+
+import typer
 
 from gapmin._utils.text import counted, format_number, printable
+from gapmin.cli import _options as options
 from gapmin.cli._common import (
     check_not_input,
     check_writable,
@@ -15,41 +19,36 @@ from gapmin.cli._common import (
 )
 from gapmin.cli._printing import print_json, print_notes
 
-if TYPE_CHECKING:
-    import typer
-
 _STANDARD_OUTPUT = Path("-")
 
 
-def add_to(app: "typer.Typer") -> None:
+def predict(
+    model: options.ModelFile,
+    new: Annotated[Path, typer.Argument(metavar="FILE", help="Rows to predict: CSV, TSV or Parquet.")],
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            "--out", "-o", metavar="FILE", help="A .csv, .tsv (or .gz), .parquet file; - prints. [default: -]"
+        ),
+    ] = None,
+    proba: Annotated[bool, typer.Option("--proba", help="A column for the probability of each class too.")] = False,
+    as_json: options.AsJson = False,
+) -> None:
+    """Predict each row of a file.
+
+    If the file has the label column, the error is reported; the label is never used for prediction.
+    """
+    require("pandas", "skops", "rich", extra="cli")
+    place = None if out in (None, _STANDARD_OUTPUT) else out
+    if place is not None:
+        _check(place, [model, new])
+    with errors_in_one_line("predict", outcome="nothing written"):
+        _predict(model, new, place, proba, as_json)
+
+
+def add_to(app: typer.Typer) -> None:
     """Add the command."""
-    import typer
-
-    from gapmin.cli import _options as options
-
-    @app.command(epilog="Example: gapmin predict model.skops new.csv -o predictions.csv")
-    def predict(
-        model: options.ModelFile,
-        new: Annotated[Path, typer.Argument(metavar="FILE", help="Rows to predict: CSV, TSV or Parquet.")],
-        out: Annotated[
-            Path | None,
-            typer.Option(
-                "--out", "-o", metavar="FILE", help="A .csv, .tsv (or .gz), .parquet file; - prints. [default: -]"
-            ),
-        ] = None,
-        proba: Annotated[bool, typer.Option("--proba", help="A column for the probability of each class too.")] = False,
-        as_json: options.AsJson = False,
-    ) -> None:
-        """Predict each row of a file.
-
-        If the file has the label column, the error is reported; the label is never used for prediction.
-        """
-        require("pandas", "skops", "rich", extra="cli")
-        place = None if out in (None, _STANDARD_OUTPUT) else out
-        if place is not None:
-            _check(place, [model, new])
-        with errors_in_one_line("predict", outcome="nothing written"):
-            _predict(model, new, place, proba, as_json)
+    app.command(epilog="Example: gapmin predict model.skops new.csv -o predictions.csv")(predict)
 
 
 def _check(out: Path, inputs: list[Path]) -> None:
@@ -63,7 +62,6 @@ def _check(out: Path, inputs: list[Path]) -> None:
 
 
 def _predict(path: Path, new: Path, out: Path | None, proba: bool, as_json: bool) -> None:
-    import typer
 
     from gapmin.study.model import load_study_model
     from gapmin.study.prediction import is_parquet, predict_file, table_text, write_table

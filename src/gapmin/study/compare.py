@@ -84,8 +84,8 @@ def compare_study(
     """
     start = time.perf_counter()
     data, names = _prepared(study, n_splits)
-    task, n_target = study.schema.task, data.target.size
-    n_source = data.domain.size - n_target
+    task, n_target = study.schema.task, int(data.in_target.sum())
+    n_source = len(data) - n_target
     n_repeats = n_repeats or (2 if n_source <= _FEW_ROWS else 1)
     n_splits = min(n_splits, n_target // 2)  # two rows at least in each fold
     folds = draw_folds(data, task, n_splits, n_repeats, random_state)
@@ -259,7 +259,7 @@ def used_sources(weights: Mapping[int, float], domain: NDArray[np.int64]) -> tup
 
 def _rank(data: DomainData, task: str, names: tuple[str, ...], seed: int) -> SourceRanking:
     def part(number: int) -> tuple[NDArray[np.float64], NDArray[Any]]:
-        mine = data.target if number == 0 else np.flatnonzero(data.domain == number)
+        mine = data.in_target if number == 0 else data.domain == number
         return data.X[mine], data.y[mine]
 
     sources = {name: part(k) for k, name in enumerate(names, start=1)}

@@ -46,7 +46,7 @@ class WorkItem:
 def draw_folds(data: DomainData, task: str, n_splits: int, n_repeats: int, seed: int) -> list[Fold]:
     """Cut the target into folds, `n_repeats` times; classes keep their shares."""
     folds = []
-    target = data.target
+    target = np.flatnonzero(data.in_target)
     for repeat in range(n_repeats):
         state = np.random.SeedSequence([seed, repeat]).generate_state(1 + n_splits).tolist()
         splitter = TargetKFold(
