@@ -21,7 +21,7 @@ def main() -> None:
 
 
 def _run(arguments: list[str]) -> int | str:
-    """Return the exit code, or what to say on standard error when an extra is missing."""
+    """Return the exit code, or the message for standard error when an extra is missing."""
     try:
         require("typer", "rich")
         import typer
@@ -31,7 +31,7 @@ def _run(arguments: list[str]) -> int | str:
         except typer.Abort:
             return INTERRUPTED
         except Exception as error:
-            # What the parser raises knows how to say itself in a line; anything else is a bug and keeps its traceback.
+            # An error of the parser has a message of one line; anything else is a bug and keeps its traceback.
             if not hasattr(error, "format_message"):
                 raise
             typer.echo(f"gapmin: {error.format_message().rstrip('.')} (see gapmin --help)", err=True)

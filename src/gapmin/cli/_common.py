@@ -78,8 +78,7 @@ def check_writable(command: str, out: Path, option: str = "--out") -> None:
     try:
         tempfile.TemporaryFile(dir=folder).close()
     except OSError as error:
-        said = f"{printable(str(folder))} cannot be written to: {error.strerror}"
-        refuse(command, f"{option} is {shown}, but {said}")
+        refuse(command, f"{option} is {shown}, but {printable(str(folder))} cannot be written to: {error.strerror}")
 
 
 @contextmanager
@@ -90,8 +89,8 @@ def ending_if_unwritable(command: str, out: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        said = f"{printable(str(out))} cannot be written ({error.strerror or error})"
-        typer.echo(f"gapmin {command}: {said}: free some space, or name another file", err=True)
+        problem = f"{printable(str(out))} cannot be written ({error.strerror or error})"
+        typer.echo(f"gapmin {command}: {problem}: free some space, or name another file", err=True)
         raise typer.Exit(FAILED) from None
 
 

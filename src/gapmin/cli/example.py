@@ -52,16 +52,6 @@ def example(
 ) -> None:
     """Write a small worked example: a target, three sources, one of which hurts, and new rows to predict."""
     require("mlxtend", extra="demo")
-    _write(folder, force, as_json)
-
-
-def add_to(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command(epilog="Example: gapmin example cars")(example)
-
-
-def _write(folder: Path, force: bool, as_json: bool) -> None:
-
     from gapmin._utils.io import write_atomically
 
     texts = example_files()
@@ -89,6 +79,11 @@ def _write(folder: Path, force: bool, as_json: bool) -> None:
     for name in texts:
         typer.echo(f"{folder / name}{f'  {n_rows[name]} rows' if name in n_rows else ''}")
     typer.echo(f"\nNext:\n  cd {folder}\n  {COMMANDS['compare']}")
+
+
+def add_to(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command(epilog="Example: gapmin example cars")(example)
 
 
 def example_files() -> dict[str, str]:

@@ -77,7 +77,6 @@ def add_to(app: typer.Typer) -> None:
 
 
 def _print_explanation(model: StudyModel, found: Explanation, n_rows: int) -> None:
-
     print_verdict(model)
     label = printable(model.schema.label)
     tables = [domain_table(model, found.sources), group_table(f"Rows of the sources by {label}", found.classes)]

@@ -79,7 +79,6 @@ def _check(out: Path, inputs: Sequence[Path], force: bool, jobs: int | None, see
 
 
 def _print_model(model: StudyModel, out: Path) -> None:
-
     typer.echo()
     print_verdict(model)
     print_tables([_error_table(model), domain_table(model, model.explanation.sources)])

@@ -62,7 +62,6 @@ def _check(out: Path, inputs: list[Path]) -> None:
 
 
 def _predict(path: Path, new: Path, out: Path | None, proba: bool, as_json: bool) -> None:
-
     from gapmin.study.model import load_study_model
     from gapmin.study.prediction import is_parquet, predict_file, table_text, write_table
 

@@ -183,9 +183,9 @@ def load_study_model(path: FilePath) -> StudyModel:
         _check_fits(saved.model, schema)
         return StudyModel(saved.model, schema, **from_json(saved.about))
     except (ValueError, TypeError, KeyError, AttributeError) as error:
-        said = f"{type(error).__name__} {error}" if isinstance(error, KeyError) else str(error)
+        problem = f"{type(error).__name__} {error}" if isinstance(error, KeyError) else str(error)
         raise ModelFileError(
-            f"{path} is not used, for what it says of its columns and files is wrong ({said}): fit the model again"
+            f"{path} is not used, for what it says of its columns and files is wrong ({problem}): fit the model again"
         ) from error
 
 

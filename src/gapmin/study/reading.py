@@ -84,7 +84,7 @@ def read_table(path: str | os.PathLike[str], as_text: Collection[str] = ()) -> T
     >>> table.name, table.frame["price"].tolist()
     ('flats', [1.5, 2.25])
     """
-    place = Path(path)
+    place, notes = Path(path), list[str]()
     stem, ending, compressed = split_ending(place)
     import_pandas()
     try:
@@ -97,9 +97,9 @@ def read_table(path: str | os.PathLike[str], as_text: Collection[str] = ()) -> T
         if ending in PARQUET_ENDINGS:
             from ._parquet import read_parquet
 
-            frame, notes = read_parquet(place)
+            frame = read_parquet(place, notes)
         else:
-            frame, notes = _read_text(place, compressed, as_text)
+            frame = _read_text(place, compressed, as_text, notes)
     except (FileNotFoundError, NotADirectoryError) as error:
         raise TableError(f"{place} is not there: check the name and the folder") from error
     except PermissionError as error:
@@ -110,8 +110,8 @@ def read_table(path: str | os.PathLike[str], as_text: Collection[str] = ()) -> T
         raise TableError(f"{place} does not fit into memory: give fewer rows or columns") from error
     if len(frame) == 0:
         raise TableError(f"{place} has a header but no rows: give a file with rows below the header")
-    frame, more = _name_columns(place, frame)
-    return TableFile(place, stem, frame, (*notes, *more))
+    frame = _name_columns(place, frame, notes)
+    return TableFile(place, stem, frame, tuple(notes))
 
 
 def read_tables(paths: Sequence[str | os.PathLike[str]]) -> list[TableFile]:
@@ -149,8 +149,9 @@ def split_ending(path: Path) -> tuple[str, str, bool]:
     return inner.stem, ending, compressed
 
 
-def _read_text(path: Path, compressed: bool, as_text: Collection[str]) -> tuple[pd.DataFrame, list[str]]:
+def _read_text(path: Path, compressed: bool, as_text: Collection[str], notes: list[str]) -> pd.DataFrame:
     form = inspect_text(path, compressed=compressed)
+    notes += form.notes
     _check_unique(path, [name for name in form.names if name])
     if form.n_rows == 0:
         raise TableError(f"{path} has a header but no rows: give a file with rows below the header")
@@ -159,16 +160,16 @@ def _read_text(path: Path, compressed: bool, as_text: Collection[str]) -> tuple[
     try:
         frame = _read_chunks(path, form, compressed, form.other_marks | asked)
     except import_pandas().errors.ParserError as error:
-        said = str(error).strip().rsplit("error: ", 1)[-1]
-        if said == "out of memory":
+        problem = str(error).strip().rsplit("error: ", 1)[-1]
+        if problem == "out of memory":
             raise MemoryError from error
-        raise TableError(f"{path} cannot be parsed ({said}): look for a quote that is never closed there") from error
+        raise TableError(f"{path} cannot be parsed ({problem}): look for a quote that is never closed there") from error
     for place in form.other_marks - asked:
         numbers = as_numbers(frame[place])
         if not np.isnan(numbers[~is_missing(frame[place])]).any():
             frame[place] = numbers
     frame.columns = list(form.names)
-    return frame, list(form.notes)
+    return frame
 
 
 def text_chunks(
@@ -280,9 +281,8 @@ def _check_unique(path: Path, names: Sequence[str]) -> None:
         raise TableError(f"{path} has more than one column called {listed(twice)}: rename or remove all but one")
 
 
-def _name_columns(path: Path, frame: pd.DataFrame) -> tuple[pd.DataFrame, list[str]]:
+def _name_columns(path: Path, frame: pd.DataFrame, notes: list[str]) -> pd.DataFrame:
     """Drop columns without a name that hold nothing or only number the rows; name the others by their place."""
-    notes = []
     names = [str(name).strip() for name in frame.columns]
     numbering, empty, unnamed = [], [], []
     for place, name in enumerate(names):
@@ -305,6 +305,4 @@ def _name_columns(path: Path, frame: pd.DataFrame) -> tuple[pd.DataFrame, list[s
     _check_unique(path, [name for name in names if name])
     frame.columns = names
     gone = {*numbering, *empty}
-    if gone:
-        frame = frame.iloc[:, [place for place in range(len(names)) if place not in gone]]
-    return frame, notes
+    return frame.iloc[:, [place for place in range(len(names)) if place not in gone]] if gone else frame

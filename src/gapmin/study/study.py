@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 __all__ = ["Study", "StudyFiles", "read_study"]
 
 FilePath = str | os.PathLike[str]
+LabelledRows = tuple["pd.DataFrame", NDArray[Any]]
 
 
 @dataclass(frozen=True)
@@ -45,8 +46,8 @@ class Study:
     target_name : str
     """
 
-    target: tuple[pd.DataFrame, NDArray[Any]]
-    sources: dict[str, tuple[pd.DataFrame, NDArray[Any]]]
+    target: LabelledRows
+    sources: dict[str, LabelledRows]
     schema: Schema
     notes: tuple[str, ...]
     target_name: str
@@ -152,15 +153,13 @@ def read_study(
     labels: dict[str, NDArray[Any]] = {}
     plan: LabelPlan | None = None
     for path, name in zip(paths, names, strict=True):
-        frame, n_gone, said = _read_labelled(path, label, as_text=plan is not None and plan.kind == "text")
-        notes += said
+        frame, n_gone = _read_labelled(path, label, notes, as_text=plan is not None and plan.kind == "text")
         if plan is None:
             plan = plan_labels(frame[label], str(path), task, n_gone)
-            y, said = target_labels(frame[label], plan, str(path))
-            notes += [plan.note, *said]
+            notes.append(plan.note)
+            y = target_labels(frame[label], plan, str(path), notes)
         else:
-            y, known, said = source_labels(frame[label], plan, str(path))
-            notes += said
+            y, known = source_labels(frame[label], plan, str(path), notes)
             frame = frame if known.all() else frame[known]
             if max_source_rows is not None and len(y) > max_source_rows:
                 rows = subsample(y, max_source_rows, plan.classes, rng)
@@ -171,27 +170,25 @@ def read_study(
         frames[name], labels[name] = frame.drop(columns=label), y
         del frame
     assert plan is not None
-    shared, said = _shared_columns(frames, drop)
-    notes += said
+    shared = _shared_columns(frames, drop, notes)
     for path, name in zip(paths, names, strict=True):
         frames[name] = _as_written(path, frames[name], _texts_elsewhere(frames, name, shared))
-    columns, said = choose_columns(frames, shared)
-    notes += said
+    columns = choose_columns(frames, shared, notes)
     if not columns:
         raise TableError(
             f"no column is left to predict {quoted(label)} from: {notes[-1]}; give the files columns in common"
         )
     schema = Schema(label, plan.task, plan.kind, plan.classes, columns)
-    made: dict[str, tuple[pd.DataFrame, NDArray[Any]]] = {}
-    for path, name in zip(paths, names, strict=True):
-        X, said = conform_values(frames.pop(name), columns, str(path), strict=False)
-        notes += said
-        made[name] = X, labels[name]
-    study = Study(made.pop(names[0]), made, schema, tuple(notes), names[0])
-    return replace(study, notes=(*study.notes, *_copied_rows(study, dict(zip(names, paths, strict=True)))))
+    made = {
+        name: (conform_values(frames.pop(name), columns, str(path), notes, strict=False), labels[name])
+        for path, name in zip(paths, names, strict=True)
+    }
+    target_rows = made.pop(names[0])
+    notes += _copied_rows(target_rows, dict(zip(map(str, paths[1:]), made.values(), strict=True)))
+    return Study(target_rows, made, schema, tuple(notes), names[0])
 
 
-def _copied_rows(study: Study, paths: Mapping[str, FilePath]) -> list[str]:
+def _copied_rows(target: LabelledRows, sources: Mapping[str, LabelledRows]) -> list[str]:
     """Note which sources hold rows of the target.
 
     A test on rows that a source has too would praise that source for knowing them by heart. Rows are taken to be the
@@ -203,15 +200,15 @@ def _copied_rows(study: Study, paths: Mapping[str, FilePath]) -> list[str]:
         whole = X.reset_index(drop=True).assign(**{"\0label": y})
         return pd.util.hash_pandas_object(whole, index=False).to_numpy()
 
-    of_target = marks(*study.target)
+    of_target = marks(*target)
     if np.unique(of_target).size < 0.9 * of_target.size:
         return []
     notes = []
-    for name, (X, y) in study.sources.items():
+    for path, (X, y) in sources.items():
         known = int(np.isin(of_target, marks(X, y)).sum())
         if known:
             notes.append(
-                f"{paths[name]} holds {known} of the {of_target.size} rows of the target: tested on these it looks "
+                f"{path} holds {known} of the {of_target.size} rows of the target: tested on these it looks "
                 "better than it is; take them out of it"
             )
     return notes
@@ -239,10 +236,11 @@ def _check_files(
     return paths
 
 
-def _read_labelled(path: Path, label: str, *, as_text: bool) -> tuple[pd.DataFrame, int, list[str]]:
+def _read_labelled(path: Path, label: str, notes: list[str], *, as_text: bool) -> tuple[pd.DataFrame, int]:
     """Read a file and keep its rows with a label, which may be asked for as it is written; count the others."""
     table = read_table(path, [label] if as_text else [])
-    frame, notes = table.frame, list(table.notes)
+    frame = table.frame
+    notes += table.notes
     if label not in frame.columns:
         raise TableError(
             f"{path} has no column {quoted(label)} for the label: it has {listed(frame.columns)}"
@@ -255,7 +253,7 @@ def _read_labelled(path: Path, label: str, *, as_text: bool) -> tuple[pd.DataFra
     if n_gone:
         notes.append(f"{path}: dropped {n_gone:,} of {len(frame):,} rows, which have no label")
         frame = frame[present]
-    return frame, n_gone, notes
+    return frame, n_gone
 
 
 def _texts_elsewhere(frames: Mapping[str, pd.DataFrame], name: str, shared: Sequence[str]) -> list[str]:
@@ -281,8 +279,8 @@ def _as_written(path: Path, frame: pd.DataFrame, names: Sequence[str]) -> pd.Dat
     return frame.assign(**{name: written[name] for name in same})
 
 
-def _shared_columns(frames: dict[str, pd.DataFrame], drop: Sequence[str]) -> tuple[list[str], list[str]]:
-    """Return the columns that all files have, in the target's order, and a note on the others."""
+def _shared_columns(frames: dict[str, pd.DataFrame], drop: Sequence[str], notes: list[str]) -> list[str]:
+    """Return the columns that all files have, in the target's order; note the others."""
     every = dict.fromkeys(name for frame in frames.values() for name in frame.columns)
     unknown = [name for name in drop if name not in every]
     if unknown:
@@ -292,8 +290,8 @@ def _shared_columns(frames: dict[str, pd.DataFrame], drop: Sequence[str]) -> tup
         )
     common = set(every).intersection(*(frame.columns for frame in frames.values()))
     partial = [name for name in every if name not in common and name not in set(drop)]
-    shared = [name for name in next(iter(frames.values())).columns if name in common and name not in set(drop)]
-    notes = [f"dropped {name_columns(drop)}: as asked"] if drop else []
+    if drop:
+        notes.append(f"dropped {name_columns(drop)}: as asked")
     if partial:
         notes.append(f"dropped {name_columns(partial)}: not in every file")
-    return shared, notes
+    return [name for name in next(iter(frames.values())).columns if name in common and name not in set(drop)]
