@@ -71,14 +71,13 @@ def test_prints_what_was_read_the_tables_and_the_verdict_last(files, tmp_path):
     done = run(*files, "--report", page, "--jobs", 1)
     assert done.exit_code == 0, done.output
     lines = done.stdout.splitlines()
-    assert lines[:4] == [
-        "t, the target: 24 labelled rows",
-        "good: 60 rows",
-        "bad: 60 rows",
-        "3 columns to predict 'kind' from",
+    roles, sizes = ("target", "source", "source"), (24, 60, 60)
+    assert lines[:3] == [
+        f"{role}  {path}  {size} rows" for role, path, size in zip(roles, files[1:6:2], sizes, strict=True)
     ]
-    assert any(line.startswith("- the task is classification, because") for line in lines)
-    assert "- dropped column 'day': not in every file" in lines
+    assert "Predicting kind from 3 columns (3 numbers) ..." in lines
+    assert any(line.startswith("note: the task is classification, because") for line in lines)
+    assert "note: dropped column 'day': not in every file" in lines
     for word in ("target alone", "hurts", "weighted pooling", "TransferBoost", "TransferCV"):
         assert word in " ".join(done.stdout.split())
     last = done.stdout.rstrip().split("\n\n")[-1]
@@ -204,7 +203,7 @@ def test_ctrl_c_leaves_nothing_behind(files, tmp_path, seconds):
         env={**os.environ, "OMP_NUM_THREADS": "1"},
     )
     assert process.stdout is not None
-    assert process.stdout.readline() == "t, the target: 24 labelled rows\n"
+    assert process.stdout.readline() == f"target  {files[1]}  24 rows\n"
     time.sleep(seconds)
     assert process.poll() is None
     for _ in range(20):  # pressed again where it is not heard, as people do

@@ -20,13 +20,13 @@ from typer.testing import CliRunner  # noqa: E402
 
 from gapmin import GapBoostClassifier, TransferClassifierCV  # noqa: E402
 from gapmin.cli import explain, fit, predict  # noqa: E402
-from gapmin.cli._files import print_json  # noqa: E402
+from gapmin.cli._printing import print_json  # noqa: E402
 from gapmin.saved import ModelFileError, load_model, save_model  # noqa: E402
 from gapmin.saved._archive import pack  # noqa: E402
 from gapmin.selection import explain as explain_rows  # noqa: E402
 from gapmin.study import model as model_of_a_study  # noqa: E402
 from gapmin.study import preprocessor, read_study, read_table  # noqa: E402
-from gapmin.study.model import StudyFile, as_in_files, load_study_model  # noqa: E402
+from gapmin.study.model import StudyFile, load_study_model, with_file_rows  # noqa: E402
 
 YES, NO = "<script>yes</script>", "[red]no[/red]"
 COLOUR, LABEL = "colour [bold]", "<b>kind</b>"
@@ -387,7 +387,7 @@ def test_rows_are_numbered_as_in_their_file():
         StudyFile(role, name, f"{name}.csv", 30, "") for role, name in zip("tss", ("new", "one", "two"), strict=True)
     ]
     rows = {"one": np.arange(3, 33), "two": np.arange(30)}
-    made = as_in_files(found, domain, files, rows)
+    made = with_file_rows(found, domain, files, rows)
     assert made.sources[0].name == "new"
     weight = booster.sample_weight_ * 90 / booster.sample_weight_.sum()
     for use in made.used:

@@ -15,6 +15,7 @@ pytest.importorskip("typer")
 pd = pytest.importorskip("pandas")
 pytest.importorskip("skops")
 
+from gapmin.study import StudyFiles  # noqa: E402
 from gapmin.study.model import fit_study  # noqa: E402
 
 COMMANDS = """
@@ -55,7 +56,7 @@ def test_the_whole_path_with_two_processes_equals_one(folder):
     fitted = run(folder, *FIT, "-o", "model.skops", "--jobs", "2", "--force")
     assert (fitted.returncode, fitted.stderr) == (0, "")
     assert fitted.stdout.endswith("Next:\n  gapmin predict model.skops new.csv -o predictions.csv\n")
-    model = fit_study(folder / "target.csv", [folder / "old.csv"], "price", n_jobs=1)
+    model = fit_study(StudyFiles(folder / "target.csv", [folder / "old.csv"], "price"), n_jobs=1)
     assert model.save(folder / "again.skops").read_bytes() == old.read_bytes()
 
     assert run(folder, "predict", "model.skops", "new.csv", "-o", "out.csv").returncode == 0

@@ -17,14 +17,14 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import validate_data
 
 from gapmin._utils.typing import Array
-from gapmin.base import DomainData, TransferMetaEstimator
+from gapmin.base import DomainData, TransferMetaEstimator, fit_with_domains
 from gapmin.linear import WeightedLogisticRegression
 from gapmin.selection._blend import Blend
 from gapmin.selection._blended import BlendedClassifier, BlendedRegressor
 from gapmin.selection._candidates import METHODS, Kit, Learner, default_learners, own_learners
 from gapmin.selection._choice import Choice, TransferVerdict, choose_blend, choose_one, verdict
 from gapmin.selection._data import Data
-from gapmin.selection._fitting import fit_with_domains, inner_model, predict_any
+from gapmin.selection._fitting import inner_model, predict_any
 from gapmin.selection._plan import go_further, look
 from gapmin.selection._search import Search
 
