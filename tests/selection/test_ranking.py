@@ -18,7 +18,7 @@ from sklearn.tree import DecisionTreeClassifier
 from gapmin._utils.statistics import corrected_t_test
 from gapmin.domains import TargetKFold, stack_domains
 from gapmin.linear import InstanceWeightingClassifier, InstanceWeightingRegressor
-from gapmin.selection._gaps import measure_gap
+from gapmin.linear.source_gap import measure_gap
 from gapmin.selection._ranking_inputs import check_inputs
 from gapmin.selection._trials import Fold, Trials, default_learner, draw_folds, forward_search, losses
 from gapmin.selection.pooling import WeightedPoolingClassifier, WeightedPoolingRegressor

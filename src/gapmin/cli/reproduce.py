@@ -12,6 +12,7 @@ from gapmin.cli._common import FAILED, INTERRUPTED, refuse, refuse_below_one, re
 if TYPE_CHECKING:
     import typer
 
+    from gapmin.reproduce.cells import Outcome
     from gapmin.reproduce.experiment import Plan
     from gapmin.reproduce.run import Reproduction
     from gapmin.reproduce.runner import Completed
@@ -187,19 +188,26 @@ def _reproduce(plans: "Plans", out: Path, completed: "Completed", retry_failed: 
         raise typer.Exit(FAILED)
 
 
+def print_failures(failed: "Sequence[Outcome]") -> None:
+    """Write the first cells that failed, and why, to standard error."""
+    import typer
+
+    for outcome in failed[:_SHOWN_FAILURES]:
+        cell = outcome.cell
+        typer.echo(f"failed: {cell.problem}, {cell.method}, split {cell.split}: {outcome.failure}", err=True)
+
+
 def _show(found: "Reproduction", out: Path) -> None:
     import typer
     from rich.console import Console
 
-    from gapmin.reporting.terminal import to_rich
+    from gapmin.reporting import to_rich
 
     console = Console(highlight=False)
     for section in found.sections.values():
         console.print()
         console.print(to_rich(section))
-    for outcome in found.failed[:_SHOWN_FAILURES]:
-        cell = outcome.cell
-        typer.echo(f"failed: {cell.problem}, {cell.method}, split {cell.split}: {outcome.failure}", err=True)
+    print_failures(found.failed)
     if found.failed:
         typer.echo(
             f"gapmin reproduce: {len(found.failed)} of {found.n_cells} cells failed; --retry-failed runs them again",

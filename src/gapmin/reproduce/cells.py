@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from typing import Any, Self
 
-Value = str | int | float | bool | None
+SettingValue = str | int | float | bool | None
 OF_NETWORKS = ("multitask", "epoch")
 """The kinds of cells that train networks, and need PyTorch."""
 
@@ -21,7 +21,7 @@ class Cell:
     Attributes
     ----------
     kind : str
-        Which way of measuring: "transfer", "multitask", "rules" or "epoch".
+        Which way of measuring, one of those in `measures`: "transfer", "multitask", …
     problem, method : str
     setting : str
         Everything else that the result depends on, as JSON with sorted names.
@@ -48,7 +48,7 @@ class Cell:
         return int.from_bytes(hashlib.sha256(self.key.encode()).digest()[:4], "little")
 
     @cached_property
-    def values(self) -> dict[str, Value]:
+    def values(self) -> dict[str, SettingValue]:
         """The setting by name."""
         return dict(json.loads(self.setting))
 
@@ -58,7 +58,7 @@ class Cell:
         return self.kind, self.problem, self.method, self.setting
 
 
-def cell(kind: str, problem: str, method: str, split: int, seed: int, **setting: Value) -> Cell:
+def cell(kind: str, problem: str, method: str, split: int, seed: int, **setting: SettingValue) -> Cell:
     """Make a cell; the order of the settings' names does not matter.
 
     Examples

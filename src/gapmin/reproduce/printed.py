@@ -10,7 +10,7 @@ from types import MappingProxyType
 
 __all__ = ["Note", "Printed", "notes", "printed", "printed_table"]
 
-Cell = tuple[str, str, str]  # block, row, column
+PrintedKey = tuple[str, str, str]  # block, row, column
 
 
 @dataclass(frozen=True)
@@ -54,7 +54,7 @@ class Note:
     text: str
 
     @property
-    def cell(self) -> Cell:
+    def cell(self) -> PrintedKey:
         """Block, row and column."""
         return self.block, self.row, self.column
 
@@ -147,7 +147,7 @@ def printed(table: str, block: str, row: str, column: str) -> Printed | None:
     return _known(table).get((block, row, column))
 
 
-def printed_table(table: str) -> dict[Cell, Printed]:
+def printed_table(table: str) -> dict[PrintedKey, Printed]:
     """Return every number of a table, by (block, row, column), in the order of print.
 
     Examples
@@ -176,7 +176,7 @@ def notes(table: str | None = None) -> tuple[Note, ...]:
     return tuple(note for note in _NOTES if note.table == table)
 
 
-def _known(table: str) -> MappingProxyType[Cell, Printed]:
+def _known(table: str) -> MappingProxyType[PrintedKey, Printed]:
     tables = _tables()
     if table not in tables:
         raise ValueError(f"the paper has no {table!r}: give one of {', '.join(tables)}")
@@ -184,8 +184,8 @@ def _known(table: str) -> MappingProxyType[Cell, Printed]:
 
 
 @cache
-def _tables() -> MappingProxyType[str, MappingProxyType[Cell, Printed]]:
-    tables: dict[str, dict[Cell, Printed]] = {}
+def _tables() -> MappingProxyType[str, MappingProxyType[PrintedKey, Printed]]:
+    tables: dict[str, dict[PrintedKey, Printed]] = {}
     text = files("gapmin.reproduce").joinpath("paper.csv").read_text(encoding="utf-8")
     for line in csv.DictReader(text.splitlines()):
         tables.setdefault(line["table"], {})[line["block"], line["row"], line["column"]] = Printed(
