@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
-import pandas as pd
 import pytest
 import scipy.sparse as sp
 from sklearn.decomposition import PCA
@@ -123,6 +122,7 @@ def test_there_is_no_telling_of_few_source_rows():
 
 
 def test_sparse_rows_frames_gaps_and_units_do_not_matter():
+    pd = pytest.importorskip("pandas")
     X = correlated(3) + np.arange(12)
     turned = in_other_order(X, 3)
     for table, said in ((X, True), (turned, False)):
@@ -135,6 +135,7 @@ def test_sparse_rows_frames_gaps_and_units_do_not_matter():
 
 
 def test_one_column_without_numbers_does_not_hide_the_others():
+    pd = pytest.importorskip("pandas")
     X = correlated(3) + np.arange(12)
     frame = pd.DataFrame(X)
     odd = {

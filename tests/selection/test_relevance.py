@@ -7,17 +7,17 @@ import pytest
 import scipy.sparse as sp
 from sklearn import config_context
 from sklearn.pipeline import Pipeline
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from gapmin import TransferClassifierCV
 from gapmin.linear import WeightedLogisticRegression
 from gapmin.selection._candidates import Kit, default_learners
 from gapmin.selection._relevance import RelevanceScaler
+from gapmin_support.checks import scikit_learn_checks
 
 RNG = np.random.default_rng(0)
 
 
-@parametrize_with_checks([RelevanceScaler(), RelevanceScaler(of_classes=False)])
+@scikit_learn_checks([RelevanceScaler()], [RelevanceScaler(of_classes=False)])
 def test_scikit_learns_checks(estimator, check):
     check(estimator)
 

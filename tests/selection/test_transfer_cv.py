@@ -5,7 +5,6 @@ from __future__ import annotations
 import warnings
 
 import numpy as np
-import pandas as pd
 import pytest
 import scipy.sparse as sp
 from sklearn.base import clone
@@ -17,22 +16,19 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder
 from sklearn.svm import LinearSVC
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from gapmin import TargetKFold, TransferClassifierCV, TransferRegressorCV
 from gapmin.linear import WeightedLogisticRegression
 from gapmin.selection._candidates import METHODS, Kit, default_learners, gradient_boosting
 from gapmin.selection._data import Data
+from gapmin_support.checks import scikit_learn_checks
 
 QUICK = {"n_repeats": 1, "random_state": 0}
 
 
-@parametrize_with_checks(
-    [
-        TransferClassifierCV(n_repeats=1, n_splits=2),
-        TransferRegressorCV(n_repeats=1, n_splits=2),
-        TransferClassifierCV(DecisionTreeClassifier(max_depth=3), n_repeats=1, n_splits=2),
-    ]
+@scikit_learn_checks(
+    [TransferClassifierCV(n_repeats=1, n_splits=2), TransferRegressorCV(n_repeats=1, n_splits=2)],
+    [TransferClassifierCV(DecisionTreeClassifier(max_depth=3), n_repeats=1, n_splits=2)],
 )
 def test_scikit_learn_checks(estimator, check):
     check(estimator)
@@ -210,6 +206,7 @@ def test_learners_without_probabilities_or_weights():
 
 def test_frames_with_text_and_gaps_through_a_pipeline():
     X, y, domain = problem(30, 80)
+    pd = pytest.importorskip("pandas")
     frame = pd.DataFrame(X[:, :3], columns=["a", "b", "c"]).assign(town=np.where(X[:, 0] > 0, "north", "south"))
     frame.loc[3, "a"] = np.nan
     prepare = make_column_transformer((OneHotEncoder(), ["town"]), remainder=SimpleImputer())
