@@ -5,7 +5,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 
 import numpy as np
 import psutil
@@ -16,6 +15,7 @@ pd = pytest.importorskip("pandas")
 pytest.importorskip("skops")
 
 from gapmin.study.model import fit_study  # noqa: E402
+from gapmin_support.processes import wait_until, workers_of  # noqa: E402
 
 COMMANDS = """
 import typer
@@ -80,10 +80,7 @@ def test_ctrl_c_leaves_the_old_model_and_nothing_else(folder, jobs):
     ) as fit:
         while not (line := fit.stdout.readline()).startswith("Predicting price"):
             assert line, fit.stderr.read()
-        started = []
-        while jobs == "2" and not any("LokyProcess" in " ".join(each.cmdline()) for each in started):
-            time.sleep(0.05)
-            started = psutil.Process(fit.pid).children(recursive=True)
+        started = wait_until(lambda: workers_of(fit.pid), 300) if jobs == "2" else []
         for _ in range(30):  # pressed again where it is not heard, as people do
             os.killpg(fit.pid, signal.SIGINT)  # as a terminal does: to the workers too
             try:

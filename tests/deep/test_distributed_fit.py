@@ -5,7 +5,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 
 import cloudpickle
 import numpy as np
@@ -27,6 +26,7 @@ from gapmin.deep import (
 )
 from gapmin.deep.launch import pick_device, place
 from gapmin.deep.trainer import CHECKPOINT
+from gapmin_support.processes import wait_until
 
 cloudpickle.register_pickle_by_value(sys.modules[__name__])
 TWO = {"devices": 2, "strategy": "ddp", "accelerator": "cpu"}
@@ -215,9 +215,8 @@ def test_processes_end_with_the_one_that_started_them_also_where_one_is_stopped(
     script.write_text(SCRIPT.replace("epochs=2", "epochs=100000"))
     parent = subprocess.Popen([sys.executable, str(script), json.dumps([{"devices": 2}])])
     try:
-        deadline = time.monotonic() + 300
-        while len(children := psutil.Process(parent.pid).children()) < 2 and time.monotonic() < deadline:
-            time.sleep(0.1)
+        wait_until(lambda: len(psutil.Process(parent.pid).children()) >= 2, 300)
+        children = psutil.Process(parent.pid).children()
         children[1].suspend()
     finally:
         parent.kill()
