@@ -235,6 +235,7 @@ def test_a_gap_reads_well():
         gap.value = 1.0
 
 
+@pytest.mark.slow
 def test_valid_where_classes_are_rare():
     """Two target rows that may have one class: a way of dealing that counts is as likely as the one found."""
     p_values = []

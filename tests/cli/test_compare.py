@@ -191,6 +191,7 @@ def test_wrong_usage_ends_in_one_line_before_any_work(files, tmp_path, monkeypat
     assert done.stderr.count("\n") == 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seconds", [0.5, 3])  # while the workers start, and into the fits
 def test_ctrl_c_leaves_nothing_behind(files, tmp_path, seconds):
     out = tmp_path / "out"
@@ -230,6 +231,7 @@ def test_a_file_that_is_read_is_not_written_over(files):
     assert files[1].read_bytes() == before
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("quick")
 def test_sources_of_one_name_and_one_called_target_are_told_apart(tmp_path):
     paths = [tmp_path / name for name in ("s\x01.csv", "s\x02.csv", "target.csv")]

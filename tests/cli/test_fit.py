@@ -516,6 +516,7 @@ def test_help_ends_with_an_example():
         assert f"Example: gapmin {command} " in said.split("--help")[-1]
 
 
+@pytest.mark.slow
 def test_texts_are_texts_also_where_all_of_them_could_be_numbers(tmp_path):
     rng = np.random.default_rng(0)
 

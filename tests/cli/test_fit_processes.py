@@ -96,6 +96,7 @@ def test_ctrl_c_leaves_the_old_model_and_nothing_else(folder, jobs):
     assert not psutil.wait_procs(started, timeout=60)[1]
 
 
+@pytest.mark.slow
 def test_what_is_wrong_is_one_line_and_exit_code_2(folder):
     (folder / "model.skops").write_bytes(b"\x80\x04.")
     for arguments, said in (

@@ -114,6 +114,7 @@ def no_process_stays():
     assert not set(psutil.Process().children()) - before
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("no_process_stays")
 def test_a_killed_process_ends_the_fit_and_the_checkpoint_lets_it_go_on(tmp_path):
     X, y, task = data()
@@ -192,6 +193,7 @@ def run(tmp_path, command, *settings):
     return {file.stem: json.loads(file.read_text()) for file in files}, done.stdout + done.stderr
 
 
+@pytest.mark.slow
 def test_torchrun_and_a_plain_script_give_what_one_process_gives(tmp_path):
     """The script has no guard and a class of its own; it runs once, or once in each process of torchrun."""
     for name in ("plain", "torchrun"):

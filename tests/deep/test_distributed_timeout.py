@@ -91,6 +91,7 @@ def limits_of(engine):
     return [group._get_backend(torch.device("cpu")).options._timeout for group in groups]
 
 
+@pytest.mark.slow
 def test_the_timeout_reaches_pytorch():
     where = place(2, "ddp", "cpu", "auto", timeout=123.5)
     assert where == Place(torch.device("cpu"), 2, timeout=123.5)

@@ -107,6 +107,7 @@ def test_errors_are_those_of_the_target_rows_that_did_not_train(comparison):
         assert comparison.results().errors(problem.name, methods[-1].label)[1] == pytest.approx(expected)
 
 
+@pytest.mark.slow
 def test_the_number_of_processes_changes_nothing(comparison):
     def timeless(cells):
         return [replace(cell, seconds=0) for cell in cells]

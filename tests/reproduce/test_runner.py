@@ -110,6 +110,7 @@ def test_a_worker_that_is_killed_is_replaced_and_its_cell_run_again(tmp_path, mo
     assert [each.measured for each in found if each] == [run_cell(each).measured for each in FRIEDMAN]
 
 
+@pytest.mark.slow
 def test_a_worker_may_be_killed_at_every_cell_if_there_is_progress_between(tmp_path, monkeypatch):
     marks = tmp_path / "marks"
     marks.mkdir()
@@ -129,6 +130,7 @@ def test_a_worker_may_be_killed_at_every_cell_if_there_is_progress_between(tmp_p
         assert len(store.outcomes) == len(cells)
 
 
+@pytest.mark.slow
 def test_workers_that_are_killed_again_and_again_end_the_run_with_a_reason(tmp_path, monkeypatch):
     marks = tmp_path / "marks"
     marks.mkdir()

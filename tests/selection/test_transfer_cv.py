@@ -42,7 +42,7 @@ def problem(n_target=40, n_source=300, *, flipped=False, n_features=8, seed=0):
     return X, y, domain
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", [0, *(pytest.param(seed, marks=pytest.mark.slow) for seed in (1, 2))])
 def test_a_source_like_the_target_is_used(seed):
     X, y, domain = problem(20, seed=seed)
     model = TransferClassifierCV(**QUICK).fit(X, y, sample_domain=domain)
@@ -100,7 +100,7 @@ def test_a_regression():
     assert shifted.transfer_verdict_.error == pytest.approx(50 * model.transfer_verdict_.error)
 
 
-@pytest.mark.parametrize("kind", [TransferClassifierCV, TransferRegressorCV])
+@pytest.mark.parametrize("kind", [TransferClassifierCV, pytest.param(TransferRegressorCV, marks=pytest.mark.slow)])
 def test_the_number_of_processes_changes_nothing(kind):
     X, y, domain = problem(25, 120)
     y = y if kind is TransferClassifierCV else X[:, 0] + X[:, 1] ** 2
