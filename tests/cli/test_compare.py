@@ -9,13 +9,12 @@ from functools import partial
 import numpy as np
 import pytest
 
-typer = pytest.importorskip("typer")
+pytest.importorskip("typer")
 pd = pytest.importorskip("pandas")
-
-from typer.testing import CliRunner  # noqa: E402
 
 from gapmin import study  # noqa: E402
 from gapmin.cli import compare  # noqa: E402
+from gapmin_support.commands import invoke  # noqa: E402
 
 APP = """
 import typer
@@ -27,14 +26,7 @@ app()
 
 
 def run(*arguments):
-    app = typer.Typer(pretty_exceptions_enable=False)
-    compare.add_to(app)
-
-    @app.callback()
-    def root():
-        pass
-
-    return CliRunner().invoke(app, ["compare", *map(str, arguments)])
+    return invoke([compare], "compare", *arguments)
 
 
 def write(path, n_rows, sign=1, seed=0, **columns):

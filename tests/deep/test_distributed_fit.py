@@ -107,13 +107,6 @@ def test_a_fit_on_two_processes_is_the_fit_on_one(tmp_path):
     assert np.array_equal(again.predict(X, sample_task=task), two.predict(X, sample_task=task))
 
 
-@pytest.fixture
-def no_process_stays():
-    before = set(psutil.Process().children())  # joblib keeps its workers for other tests
-    yield
-    assert not set(psutil.Process().children()) - before
-
-
 @pytest.mark.slow
 @pytest.mark.usefixtures("no_process_stays")
 def test_a_killed_process_ends_the_fit_and_the_checkpoint_lets_it_go_on(tmp_path):
