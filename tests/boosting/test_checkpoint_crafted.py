@@ -23,6 +23,8 @@ from sklearn.tree import DecisionTreeClassifier
 from gapmin import AdaBoostClassifier, GapBoostClassifier, __version__
 from gapmin_support.crafted import add_entry, craft, node, objects, pairs, several, text, thing
 
+pytest.importorskip("skops")
+
 FILES = ("state.skops", "round-00001.skops")
 
 

@@ -9,13 +9,12 @@ from functools import partial
 import numpy as np
 import pytest
 
-typer = pytest.importorskip("typer")
+pytest.importorskip("typer")
 pd = pytest.importorskip("pandas")
-
-from typer.testing import CliRunner  # noqa: E402
 
 from gapmin import study  # noqa: E402
 from gapmin.cli import compare  # noqa: E402
+from gapmin_support.commands import invoke  # noqa: E402
 
 APP = """
 import typer
@@ -27,14 +26,7 @@ app()
 
 
 def run(*arguments):
-    app = typer.Typer(pretty_exceptions_enable=False)
-    compare.add_to(app)
-
-    @app.callback()
-    def root():
-        pass
-
-    return CliRunner().invoke(app, ["compare", *map(str, arguments)])
+    return invoke([compare], "compare", *arguments)
 
 
 def write(path, n_rows, sign=1, seed=0, **columns):
@@ -190,6 +182,7 @@ def test_wrong_usage_ends_in_one_line_before_any_work(files, tmp_path, monkeypat
     assert done.stderr.count("\n") == 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seconds", [0.5, 3])  # while the workers start, and into the fits
 def test_ctrl_c_leaves_nothing_behind(files, tmp_path, seconds):
     out = tmp_path / "out"
@@ -229,6 +222,7 @@ def test_a_file_that_is_read_is_not_written_over(files):
     assert files[1].read_bytes() == before
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("quick")
 def test_sources_of_one_name_and_one_called_target_are_told_apart(tmp_path):
     paths = [tmp_path / name for name in ("s\x01.csv", "s\x02.csv", "target.csv")]

@@ -39,6 +39,7 @@ from gapmin.deep.launch import Placement
 from gapmin.deep.objectives import OBJECTIVES
 
 cloudpickle.register_pickle_by_value(sys.modules[__name__])
+pytestmark = pytest.mark.slow
 
 SMALL = {"critic_hidden": 6}
 SEVEN = {

@@ -5,7 +5,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 
 import cloudpickle
 import numpy as np
@@ -27,6 +26,7 @@ from gapmin.deep import (
 )
 from gapmin.deep.launch import choose_placement, pick_device
 from gapmin.deep.trainer import CHECKPOINT
+from gapmin_support.processes import wait_until
 
 cloudpickle.register_pickle_by_value(sys.modules[__name__])
 TWO = {"devices": 2, "strategy": "ddp", "accelerator": "cpu"}
@@ -107,13 +107,7 @@ def test_a_fit_on_two_processes_is_the_fit_on_one(tmp_path):
     assert np.array_equal(again.predict(X, sample_task=task), two.predict(X, sample_task=task))
 
 
-@pytest.fixture
-def no_process_stays():
-    before = set(psutil.Process().children())  # joblib keeps its workers for other tests
-    yield
-    assert not set(psutil.Process().children()) - before
-
-
+@pytest.mark.slow
 @pytest.mark.usefixtures("no_process_stays")
 def test_a_killed_process_ends_the_fit_and_the_checkpoint_lets_it_go_on(tmp_path):
     X, y, task = data()
@@ -192,6 +186,7 @@ def run(tmp_path, command, *settings):
     return {file.stem: json.loads(file.read_text()) for file in files}, done.stdout + done.stderr
 
 
+@pytest.mark.slow
 def test_torchrun_and_a_plain_script_give_what_one_process_gives(tmp_path):
     """The script has no guard and a class of its own; it runs once, or once in each process of torchrun."""
     for name in ("plain", "torchrun"):
@@ -215,9 +210,8 @@ def test_processes_end_with_the_one_that_started_them_also_where_one_is_stopped(
     script.write_text(SCRIPT.replace("epochs=2", "epochs=100000"))
     parent = subprocess.Popen([sys.executable, str(script), json.dumps([{"devices": 2}])])
     try:
-        deadline = time.monotonic() + 300
-        while len(children := psutil.Process(parent.pid).children()) < 2 and time.monotonic() < deadline:
-            time.sleep(0.1)
+        wait_until(lambda: len(psutil.Process(parent.pid).children()) >= 2, 300)
+        children = psutil.Process(parent.pid).children()
         children[1].suspend()
     finally:
         parent.kill()

@@ -55,13 +55,6 @@ def fit(extractor, **settings):
     return clf.set_params(**settings).fit(X, y, sample_task=task)
 
 
-@pytest.fixture
-def no_process_stays():
-    before = set(psutil.Process().children())  # joblib keeps its workers for other tests
-    yield
-    assert not set(psutil.Process().children()) - before
-
-
 @pytest.mark.usefixtures("no_process_stays")
 def test_a_stopped_process_ends_the_fit_and_is_named(tmp_path):
     with pytest.raises(RuntimeError, match=r"process 1 of 2 .* gave no sign of life") as caught:
@@ -91,6 +84,7 @@ def limits_of(engine):
     return [group._get_backend(torch.device("cpu")).options._timeout for group in groups]
 
 
+@pytest.mark.slow
 def test_the_timeout_reaches_pytorch():
     where = choose_placement(2, "ddp", "cpu", "auto", timeout=123.5)
     assert where == Placement(torch.device("cpu"), 2, timeout=123.5)

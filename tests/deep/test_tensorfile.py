@@ -8,28 +8,9 @@ import pytest
 import torch
 from safetensors.torch import save_file
 
-from gapmin.deep import AMTNN
 from gapmin.deep._plain import ContentError
 from gapmin.deep._tensorfile import DTYPES, TensorFile, write_tensors
-from gapmin_support.networkfiles import Content, assert_refused, fitted, loading
-
-
-@pytest.fixture(scope="module")
-def original(tmp_path_factory):
-    path = tmp_path_factory.mktemp("original") / "model"
-    fitted(AMTNN(critic_hidden=2)).save(path)
-    return path
-
-
-@pytest.fixture
-def content(original):
-    return Content(original.read_bytes())
-
-
-@pytest.fixture(scope="module")
-def load(original):
-    with loading(original) as load:
-        yield load
+from gapmin_support.networkfiles import Content, assert_refused
 
 
 def said_with(content, old, new):

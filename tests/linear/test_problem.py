@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import warnings
 
-import cvxpy as cp
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -404,6 +403,7 @@ def test_smallest_value_on_the_simplex_against_a_grid():
 
 
 def test_smallest_value_on_the_simplex_against_cvxpy():
+    cp = pytest.importorskip("cvxpy")
     for seed in range(6):
         A, b, evaluate = quadratic(np.random.default_rng(seed), 8)
         x = cp.Variable(8, nonneg=True)
