@@ -21,7 +21,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 from torch import Tensor, nn
 
-from gapmin.base._tasks import check_tasks, known_tasks, plain, refuse_unnamed
+from gapmin.base import check_tasks, known_tasks, plain, refuse_unnamed
 from gapmin.deep import persistence
 from gapmin.deep._inputs import (
     as_tensor,

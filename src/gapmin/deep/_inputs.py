@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import validate_data
 from torch import Tensor
 
-from gapmin.base._validation import check_labels
+from gapmin.base import check_labels
 from gapmin.deep.batches import Indices
 from gapmin.deep.engine import Engine
 

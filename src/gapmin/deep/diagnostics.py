@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import column_or_1d
 from sklearn.utils.validation import check_consistent_length
 
-from gapmin.base._tasks import plain
+from gapmin.base import plain
 from gapmin.deep._classifier import NetworkClassifier
 from gapmin.deep._inputs import labels_of, set_aside
 from gapmin.deep.batches import TaskRows, epoch_plan

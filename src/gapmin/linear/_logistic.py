@@ -18,7 +18,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from gapmin._utils.typing import Array
-from gapmin.base._validation import check_labels, check_sample_weight
+from gapmin.base import check_labels, check_sample_weight
 from gapmin.linear._logistic_objective import LogisticObjective
 from gapmin.linear._matrix import largest, unit
 from gapmin.linear._solver import DescentResult, Metric, metric_from_state, minimise

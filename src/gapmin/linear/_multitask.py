@@ -13,7 +13,7 @@ from sklearn.metrics import accuracy_score, r2_score
 from sklearn.utils.metaestimators import available_if
 
 from gapmin._utils.typing import Array
-from gapmin.base._tasks import check_tasks, known_tasks, plain
+from gapmin.base import check_tasks, known_tasks, plain
 from gapmin.gap import RiskBound
 from gapmin.linear._matrix import stack
 from gapmin.linear._problem import WeightedRows

@@ -15,7 +15,7 @@ from sklearn.utils.multiclass import check_classification_targets, type_of_targe
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from gapmin._utils.typing import Array
-from gapmin.base._validation import check_labels, check_sample_weight
+from gapmin.base import check_labels, check_sample_weight
 from gapmin.gap import PerformanceGap
 from gapmin.linear._bounds import Constants, Form, GivenConstants, distance
 from gapmin.linear._losses import LOSS_BY_NAME, Loss

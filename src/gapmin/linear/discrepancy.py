@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from gapmin._utils.typing import Array
-from gapmin.base._validation import check_sample_weight
+from gapmin.base import check_sample_weight
 from gapmin.linear._ball import half_space, largest_squared, scale_rows, search_ball
 from gapmin.linear._losses import LOSS_BY_NAME, Loss
 from gapmin.linear._matrix import squared_norms, with_constant

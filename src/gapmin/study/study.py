@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 __all__ = ["Study", "StudyFiles", "read_study"]
 
 FilePath = str | os.PathLike[str]
-LabelledRows = tuple["pd.DataFrame", NDArray[Any]]
+LabelledFrame = tuple["pd.DataFrame", NDArray[Any]]
 
 
 @dataclass(frozen=True)
@@ -46,8 +46,8 @@ class Study:
     target_name : str
     """
 
-    target: LabelledRows
-    sources: dict[str, LabelledRows]
+    target: LabelledFrame
+    sources: dict[str, LabelledFrame]
     schema: Schema
     notes: tuple[str, ...]
     target_name: str
@@ -188,7 +188,7 @@ def read_study(
     return Study(target_rows, made, schema, tuple(notes), names[0])
 
 
-def _copied_rows(target: LabelledRows, sources: Mapping[str, LabelledRows]) -> list[str]:
+def _copied_rows(target: LabelledFrame, sources: Mapping[str, LabelledFrame]) -> list[str]:
     """Note which sources hold rows of the target.
 
     A test on rows that a source has too would praise that source for knowing them by heart. Rows are taken to be the
