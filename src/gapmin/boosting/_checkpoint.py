@@ -19,18 +19,7 @@ import numpy as np
 from gapmin._utils.text import one_line
 from gapmin._version import __version__
 from gapmin.boosting._rows import TrainingRows, hashed
-from gapmin.saved.objects import (
-    ContentError,
-    ModelFileError,
-    build_object,
-    check_object,
-    import_skops,
-    learner_types,
-    open_archive,
-    pack_object,
-    read_file,
-    write_file,
-)
+from gapmin.saved import objects
 
 CHECKPOINT_FORMAT = 3
 _STATE = "state.skops"
@@ -55,7 +44,7 @@ class Checkpoint:
     def __init__(
         self, folder: str | os.PathLike[str], booster: Any, rows: TrainingRows, examples: Sequence[Any]
     ) -> None:
-        import_skops()
+        objects.import_skops()
         self.folder = Path(folder)
         self._n_written, self._ended = 0, False
         self._fingerprint = {**_settings(booster), **rows.fingerprint()}
@@ -109,9 +98,9 @@ class Checkpoint:
     def _check_learner(self, examples: Sequence[Any]) -> dict[str, Any]:
         """Return the types that the files may hold beside those on the list; refuse a learner that they cannot hold."""
         with _writing(type(examples[0]).__name__):
-            types = learner_types(examples)
-            content = pack_object({"examples": list(examples)}, self._facts(0, False))
-            build_object(*_open(content), learner=types, kind="dictionary")
+            types = objects.learner_types(examples)
+            content = objects.pack_object({"examples": list(examples)}, self._facts(0, False))
+            objects.build_object(*_open(content), learner=types, kind="dictionary")
         return types
 
     def _facts(self, n_rounds: int, ended: bool) -> dict[str, Any]:
@@ -119,20 +108,20 @@ class Checkpoint:
 
     def _dump(self, content: dict[str, Any], name: str, n_rounds: int, ended: bool) -> None:
         with _writing("the learners"):
-            data = pack_object(content, self._facts(n_rounds, ended))
-            check_object(*_open(data), learner=self._types, kind="dictionary")
-        write_file(data, self.folder / name, follow_links=False)
+            data = objects.pack_object(content, self._facts(n_rounds, ended))
+            objects.check_object(*_open(data), learner=self._types, kind="dictionary")
+        objects.write_file(data, self.folder / name, follow_links=False)
 
     def _load(self, name: str) -> tuple[dict[str, Any], dict[str, Any]]:
         """Return the content of a file, and what stands beside it, which is compared before anything is built."""
         path = self.folder / name
         try:
-            archive, facts = _open(read_file(path, "checkpoint"))
+            archive, facts = _open(objects.read_file(path, "checkpoint"))
             self._check_fingerprint(facts["fingerprint"])
-            return build_object(archive, facts, learner=self._types, kind="dictionary"), facts
-        except ModelFileError as error:
+            return objects.build_object(archive, facts, learner=self._types, kind="dictionary"), facts
+        except objects.ModelFileError as error:
             raise ValueError(f"{error}, or {_REMEDY}") from error
-        except ContentError as refusal:
+        except objects.ContentError as refusal:
             raise ValueError(f"{path} cannot be read ({refusal.fault}): {_REMEDY}") from refusal
 
     def _check_fingerprint(self, theirs: dict[str, Any]) -> None:
@@ -146,7 +135,7 @@ class Checkpoint:
 
 
 def _open(content: bytes) -> tuple[Any, dict[str, Any]]:
-    return open_archive(content, CHECKPOINT_FORMAT, {"fingerprint": dict, "n_rounds": int, "ended": bool})
+    return objects.open_archive(content, CHECKPOINT_FORMAT, {"fingerprint": dict, "n_rounds": int, "ended": bool})
 
 
 @contextmanager
@@ -154,7 +143,7 @@ def _writing(what: str) -> Iterator[None]:
     """Turn a refusal into the error of a fit whose learner the files cannot hold."""
     try:
         yield
-    except ContentError as refusal:
+    except objects.ContentError as refusal:
         raise ValueError(
             f"{what} cannot be kept in a checkpoint ({refusal.fault}): use another learner, or checkpoint_dir=None"
         ) from refusal

@@ -13,23 +13,10 @@ from typing import Any
 import numpy as np
 
 from gapmin._utils.text import one_line
-from gapmin.saved import _compiled
+from gapmin.saved import _compiled, _types
 from gapmin.saved._archive import BROKEN, ContentError, need
 from gapmin.saved._arrays import check_array
 from gapmin.saved._settings import check_items, setting_text
-from gapmin.saved._types import (
-    ALLOWED,
-    ESTIMATORS,
-    HISTOGRAM_ESTIMATORS,
-    KERNEL_ESTIMATORS,
-    KEYS,
-    MUST_BE_NONE,
-    NODE_FIELDS,
-    PREDICTOR,
-    STAGED_ESTIMATORS,
-    TREE,
-    TREE_ESTIMATORS,
-)
 
 Node = dict[str, Any]
 
@@ -76,7 +63,7 @@ class SchemaChecker:
         try:
             if kind == "dictionary":
                 self._expect(node, "DictNode", "builtins.dict")
-            elif self._name(node) not in ESTIMATORS:
+            elif self._name(node) not in _types.ESTIMATORS:
                 self._check_type(node)
                 raise ContentError(f"it holds {one_line(self._name(node))}, which is no estimator")
             self.check(node)
@@ -134,7 +121,7 @@ class SchemaChecker:
         """Refuse every type that is not on the list, by name, and every field that skops does not write."""
         name = self._name(node)
         loader = node["__loader__"]
-        known = name in ALLOWED.get(loader, ()) or (also or {}).get(loader) == name
+        known = name in _types.ALLOWED.get(loader, ()) or (also or {}).get(loader) == name
         if not known and not (loader == "ObjectNode" and name in self._learner):
             raise ContentError(
                 f"it holds the type {one_line(name)} (as {one_line(loader)}), which is not among those gapmin restores"
@@ -143,7 +130,7 @@ class SchemaChecker:
         if loader == "NdArrayNode":
             need(fields == ({"type", "file"} if node.get("type") == "numpy" else {"type", "content", "shape"}))
         else:
-            need(fields == NODE_FIELDS.get(loader, {"content"}))
+            need(fields == _types.NODE_FIELDS.get(loader, {"content"}))
 
     def _is_new(self, node: Node) -> bool:
         """Whether this object was not met before; one that was must be the same, for skops would take the first."""
@@ -185,7 +172,7 @@ class SchemaChecker:
         need(value is None or isinstance(value, bool | int | float | str))
 
     def _check_dictionary(self, node: Node) -> None:
-        self._check_keys(node, KEYS)
+        self._check_keys(node, _types.KEYS)
         for each in node["content"].values():
             self.check(each)
 
@@ -222,7 +209,7 @@ class SchemaChecker:
         need(self._is_new(content))
         self._check_keys(content, ("builtins.str",))
         attributes = content["content"]
-        for key, remedy in MUST_BE_NONE.get(name, {}).items():
+        for key, remedy in _types.MUST_BE_NONE.get(name, {}).items():
             there = attributes.get(key, {"content": "null"})
             if not isinstance(there, dict) or there.get("content") != "null":
                 kind = one_line(self._name(there))
@@ -232,19 +219,19 @@ class SchemaChecker:
         cls = getattr(importlib.import_module(node["__module__"]), node["__class__"])
         for key, value in attributes.items():
             _check_hides_nothing(cls, key)
-            if key == "tree_" and name in TREE_ESTIMATORS:
+            if key == "tree_" and name in _types.TREE_ESTIMATORS:
                 self._check_tree(value, attributes)
-            elif key == "_predictors" and name in HISTOGRAM_ESTIMATORS:
+            elif key == "_predictors" and name in _types.HISTOGRAM_ESTIMATORS:
                 self._check_predictors(value)
             else:
                 self.check(value)
         if name in self._learner:
             self._check_settings(name, attributes)
-        if name in HISTOGRAM_ESTIMATORS:
+        if name in _types.HISTOGRAM_ESTIMATORS:
             _compiled.check_histogram_boosting(self._decode_attributes(attributes))
-        elif name in STAGED_ESTIMATORS and "estimators_" in attributes:
+        elif name in _types.STAGED_ESTIMATORS and "estimators_" in attributes:
             self._check_stages(attributes)
-        elif name in KERNEL_ESTIMATORS:
+        elif name in _types.KERNEL_ESTIMATORS:
             _compiled.check_kernel(self._decode_attributes(attributes))
         elif name == "sklearn.preprocessing._encoders.OneHotEncoder":
             _compiled.check_one_hot(self._decode_attributes(attributes))
@@ -273,7 +260,7 @@ class SchemaChecker:
                 raise ContentError(f"{one_line(name)} has {parameter}={one_line(own)}, which the learner here has not")
 
     def _check_tree(self, node: Any, owner: Node) -> None:
-        self._check_type(node, also={"TreeNode": TREE})
+        self._check_type(node, also={"TreeNode": _types.TREE})
         need(node["__loader__"] == "TreeNode" and isinstance(node["__reduce__"], dict))
         need(set(node["__reduce__"]) == {"args"})
         if self._is_new(node):
@@ -315,8 +302,8 @@ class SchemaChecker:
         """Check a list, for each round, of lists of trees."""
         for one_round in self._new_list(node):
             for tree in self._new_list(one_round):
-                self._check_type(tree, also={"ObjectNode": PREDICTOR})
-                self._expect(tree, "ObjectNode", PREDICTOR)
+                self._check_type(tree, also={"ObjectNode": _types.PREDICTOR})
+                self._expect(tree, "ObjectNode", _types.PREDICTOR)
                 need(self._is_new(tree))
                 self._check_type(tree["content"])
                 self._check_parts(tree["content"])
