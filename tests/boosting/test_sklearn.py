@@ -371,6 +371,7 @@ def test_a_progress_bar_only_when_asked_for(data, capsys):
     X, y, sample_domain = data
     GapBoostClassifier(n_estimators=2).fit(X, y, sample_domain=sample_domain)
     assert capsys.readouterr() == ("", "")
+    pytest.importorskip("rich")
     GapBoostClassifier(n_estimators=2, verbose=1).fit(X, y, sample_domain=sample_domain)
     out, err = capsys.readouterr()
     assert out == ""

@@ -231,8 +231,8 @@ class TaskWeightingClassifier(MultitaskClassifierMixin, TaskWeighting):
     >>> X, task = rng.normal(size=(90, 2)), np.repeat(["a", "b", "c"], 30)
     >>> slope = np.where(task == "c", -1.0, 1.0)
     >>> clf = TaskWeightingClassifier("learn").fit(X, slope * X[:, 0] > 0, sample_task=task)
-    >>> print(clf.relation_[0, 1] > 0.3, clf.relation_[0, 2])  # a learns from b, not from c
-    True 0.0
+    >>> (clf.relation_[0, 1] > 0.3, clf.relation_[0, 2])  # a learns from b, not from c
+    (np.True_, np.float64(0.0))
     """
 
 
