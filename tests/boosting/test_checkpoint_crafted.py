@@ -233,9 +233,20 @@ def break_log_weight(tree):
     tree["content"]["log_weight"] = text(1.0)
 
 
+def forget_log_weight(tree):
+    tree["content"]["log_weight"] = text(None)
+
+
+def add_key(tree):
+    add_entry(tree, "more", text(1.0))
+
+
 @pytest.mark.parametrize(
     ("file", "change"),
     [
+        (FILES[0], forget_log_weight),
+        (FILES[0], add_key),
+        (FILES[1], add_key),
         (FILES[1], break_record),
         (FILES[1], break_mass),
         (FILES[1], break_alpha),

@@ -86,11 +86,13 @@ class State:
     @classmethod
     def from_checkpoint(cls, kept: dict[str, Any], past: list[dict[str, Any]], n_rows: int, n_recorded: int) -> State:
         """Return the state that a checkpoint kept; raise ValueError where it cannot be that of such a fit."""
+        _check_keys(kept, ("log_weight", "learners", "ended"))
         log_weight = kept["log_weight"]
         if log_weight is not None:
             _check_vector(log_weight, "log_weight", n_rows)
         rounds = []
         for each in past:
+            _check_keys(each, ("learners", "alpha", "error", "record", "mass"))
             numbers = [each["alpha"], each["error"], *(each["record"] or [])]
             finite = all(type(number) is float and np.isfinite(number) for number in numbers)
             if not finite or len(numbers) != 2 + n_recorded:
@@ -98,6 +100,11 @@ class State:
             _check_vector(each["mass"], "mass", past[0]["mass"].size)
             rounds.append(Round(each["learners"][0], each["alpha"], each["error"], None, record=each["record"]))
         return cls(log_weight, rounds, [each["mass"] for each in past], kept["ended"])
+
+
+def _check_keys(found: dict[str, Any], wanted: tuple[str, ...]) -> None:
+    if found.keys() != set(wanted):
+        raise ValueError(f"it has not exactly {', '.join(wanted)}")
 
 
 def _check_vector(vector: Any, name: str, size: int) -> None:
@@ -201,6 +208,8 @@ class BaseBoosting(TrainsOnRows):
             state = State.from_checkpoint(kept, past, len(rows), self._n_recorded(rows))
             for each in past:
                 learners.check(each["learners"], rows)
+            if (kept["log_weight"] is None) != (rows.to_disk(np.empty(0)) is None):
+                raise ValueError("its weights are not kept where those of this fit are")
             learners.set_state(kept["learners"], [each["learners"] for each in past], rows)
         # Weights that live elsewhere are found anew, by rounds whose learners are known.
         return None if kept["log_weight"] is None else state

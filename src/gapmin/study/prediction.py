@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gapmin._utils.io import write_atomically
+from gapmin._utils.text import one_line
 
 from ._labels import to_classes
 from ._messages import TableError, free_name, import_pandas
@@ -77,6 +78,8 @@ def predict_file(model: StudyModel, path: Path, *, proba: bool = False, as_writt
         shares = model.pipeline.predict_proba(X) if proba else np.empty((len(X), 0))
     except ValueError as error:  # a number that is out of all proportion to those of training
         raise TableError(f"{path} cannot be used ({error}): mend its numbers") from error
+    except (TypeError, AttributeError, LookupError, ArithmeticError) as error:  # of a model that was altered
+        raise TableError(f"the model cannot predict {path} ({one_line(error)}): fit it again") from error
     kept = _read_cells(table) if as_written else table.frame
     columns: dict[str, NDArray[Any]] = {}
     names = [f"predicted_{schema.label}", *(f"probability_{each}" for each in schema.classes or ())]
