@@ -16,8 +16,9 @@ from gapmin.study.words import labels_sentence, shown
 
 from ..plotting.bar_displays import WIDTH, bars_height
 from ..plotting.curve_displays import ErrorCurveDisplay
+from ..plotting.displays import WeightMassDisplay
 from ..plotting.gap_displays import GapDisplay
-from ..plotting.method_comparison import DomainMassDisplay, MethodComparisonDisplay, figure_names
+from ..plotting.method_comparison import MethodComparisonDisplay, figure_names
 from ..plotting.ranking_displays import RankingDisplay
 from ..reporting.html import Report, Section
 from .page_tables import league_table, ranking_table
@@ -177,7 +178,9 @@ def _weights_section(comparison: StudyComparison) -> Section:
     rounds = len(mass) - 1
     held = [f"{name} from {100 * mass[0, k]:.0f}% to {100 * mass[-1, k]:.0f}%" for k, name in enumerate(sources, 1)]
     figure = Figure(
-        DomainMassDisplay(mass=mass, names=["target", *figure_names(sources)]).plot,
+        WeightMassDisplay(
+            mass=mass, domains=[-1, *range(1, len(sources) + 1)], names=["target", *figure_names(sources)]
+        ).plot,
         f"In {rounds} round{'s' * (rounds != 1)} of gapBoost on all rows the target goes from {100 * mass[0, 0]:.0f}% "
         f"of the weight to {100 * mass[-1, 0]:.0f}%; " + ", ".join(held) + ".",
         "Who holds the weight, by round",
