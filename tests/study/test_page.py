@@ -5,7 +5,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from gapmin.plotting.method_comparison import DomainMassDisplay, MethodComparisonDisplay, figure_names
+from gapmin.plotting import WeightMassDisplay
+from gapmin.plotting.method_comparison import MethodComparisonDisplay, figure_names
 from gapmin.reporting import render_html, write_html
 from gapmin.selection import RankedSource, SourceRanking, TransferVerdict
 from gapmin.selection._ranking_result import TOGETHER, Change
@@ -151,7 +152,7 @@ def test_displays_draw_each_method_and_each_domain():
     assert display.points_["pooled"].get_color() != display.points_["target only"].get_color()
     with pytest.raises(ValueError, match=r"baseline is 'x', which is no method here: use one of target only, pooled"):
         MethodComparisonDisplay(errors=errors, baseline="x", unit="")
-    mass = DomainMassDisplay(mass=[[0.2, 0.8], [0.5, 0.5]], names=["target", "old"]).plot()
+    mass = WeightMassDisplay(mass=[[0.2, 0.8], [0.5, 0.5]], domains=[-1, 1], names=["target", "old"]).plot()
     assert [list(line.get_ydata()) for line in mass.lines_] == [[20, 50], [80, 50]]
     assert [text.get_text() for text in mass.ax_.texts] == ["target", "old"]
 

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from gapmin.cli._common import FAILED, INTERRUPTED, refuse, refuse_below_one, require
+from gapmin.reproduce import NAMES, get_experiment
 
 if TYPE_CHECKING:
     import typer
@@ -64,8 +65,6 @@ def add_to(app: "typer.Typer") -> None:
             refuse("reproduce", "--backend dask and --scheduler go together: give both or none")
         _check_folder(out)
         require(*_NEEDS, extra="reproduce")
-        from gapmin.reproduce import get_experiment
-
         plans = {
             name: get_experiment(name).plan(splits=splits, epochs=epochs, seed=seed, quick=quick) for name in chosen
         }
@@ -83,8 +82,6 @@ def _check_folder(out: Path) -> None:
 
 
 def _chosen(names: Sequence[str]) -> list[str]:
-    from gapmin.reproduce import NAMES
-
     unknown = [name for name in names if name not in (*NAMES, "all")]
     if unknown:
         refuse("reproduce", f"there is no {unknown[0]!r}: use list, all, or some of {', '.join(NAMES)}")
@@ -93,7 +90,6 @@ def _chosen(names: Sequence[str]) -> list[str]:
 
 def _unfinished(plans: "Plans", out: Path, retry_failed: bool) -> list[str]:
     """Return the experiments that have cells to run: the others can be shown without their data."""
-    from gapmin.reproduce import get_experiment
     from gapmin.reproduce.runner import missing
     from gapmin.reproduce.store import Store, StoreError
 
@@ -112,7 +108,6 @@ def _with_data(plans: "Plans", unfinished: Sequence[str], everything: bool) -> "
     """Return what can be run; refuse where something asked for by name cannot, or nothing that needs data can."""
     import typer
 
-    from gapmin.reproduce import get_experiment
     from gapmin.reproduce.run import lacking
 
     reasons = {name: reason for name in unfinished if (reason := lacking(get_experiment(name)))}
@@ -144,7 +139,6 @@ def _list() -> None:
     from rich.table import Table
 
     from gapmin.datasets.catalogue import missing_files
-    from gapmin.reproduce import NAMES, get_experiment
 
     table = Table(box=rich.box.SIMPLE_HEAD, show_edge=False, pad_edge=False, header_style="")
     for column in ("name", "what it shows", "splits", "data"):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, fields
 from functools import cached_property
 from typing import Any, Self
 
@@ -130,10 +130,9 @@ class Outcome:
     @classmethod
     def from_record(cls, record: Mapping[str, Any]) -> Self:
         """Read back what `to_record` made."""
-        names = ("kind", "problem", "method", "setting", "split", "seed")
         found = json.loads(record["found"])
         return cls(
-            Cell(**{name: record[name] for name in names}),
+            Cell(**{each.name: record[each.name] for each in fields(Cell)}),
             None if found is None else Measured(error=record["error"], **found),
             record["failure"],
             record["seconds"],

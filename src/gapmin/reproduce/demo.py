@@ -11,7 +11,7 @@ from gapmin._utils.text import counted
 from gapmin.reporting import Entry, Report, Section, Table, shown_name
 
 from .cells import OF_NETWORKS, Outcome
-from .demo_sections import DEMO, DEMO_TASKS, POOLED, TARGET_ONLY, problems, tasks
+from .demo_sections import DEMO, POOLED, PROBLEM_KINDS, TARGET_ONLY, problems, tasks
 from .experiment import Plan
 from .runner import Completed, run_grid
 from .store import Outcomes
@@ -90,7 +90,7 @@ HEADLINE_SECTIONS = ("Errors", "Tasks trained together")
 def _problem_table(plan: Plan) -> Table:
     header = ["problem", "what it is", "target rows: train / test", "source rows", "features"]
     rows = []
-    for problem in (problem for task in DEMO_TASKS for problem in problems(plan, task)):
+    for problem in (problem for task in PROBLEM_KINDS for problem in problems(plan, task)):
         split = problem.split(0)
         rows.append(
             [

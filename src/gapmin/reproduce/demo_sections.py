@@ -43,7 +43,7 @@ def grids(plan: Plan, task: str) -> list[TransferGrid]:
     return [TransferGrid(each.capitalize(), of_set, REGRESSORS, setting) for each, of_set in by_set.items()]
 
 
-DEMO_TASKS = {
+PROBLEM_KINDS = {
     "classification": ("error in %", BOOSTERS, (GAPBOOST, SOFT)),
     "regression": ("root mean squared error", REGRESSORS, REGRESSORS[-1:]),
 }
@@ -52,13 +52,13 @@ DEMO_TASKS = {
 
 def error_cells(plan: Plan) -> list[Cell]:
     """Every booster on every problem."""
-    return [cell for task in DEMO_TASKS for grid in grids(plan, task) for cell in grid.cells(plan)]
+    return [cell for task in PROBLEM_KINDS for grid in grids(plan, task) for cell in grid.cells(plan)]
 
 
 def show_errors(found: Found) -> Section:
     """Mean errors by problem and method, and on how many problems ours are lower."""
     tables, points, summary = [], [], []
-    for task, (unit, methods, ours) in DEMO_TASKS.items():
+    for task, (unit, methods, ours) in PROBLEM_KINDS.items():
         blocks = [grid.block(found) for grid in grids(found.plan, task)]
         n_problems = counted(sum(len(block.rows) for block in blocks), f"{task} problem")
         tables.append(error_table(f"{task.capitalize()}, {unit}", None, blocks, methods, ours[0]))
@@ -114,7 +114,7 @@ def gap_cells(plan: Plan) -> list[Cell]:
     """Every source of every problem, on the first split."""
     return [
         cell
-        for task in DEMO_TASKS
+        for task in PROBLEM_KINDS
         for problem in problems(plan, task)
         for setting in gap_settings(plan, problem).values()
         for cell in replace(plan, splits=1).cells("gap", problem.name, "gap", **setting)
@@ -124,7 +124,7 @@ def gap_cells(plan: Plan) -> list[Cell]:
 def show_gaps(found: Found) -> Section:
     """Each gap with its parts and its test, and what pooling the sources does to the error."""
     rows, figures = [], []
-    for task, (_, (alone, pooled, *_), _) in DEMO_TASKS.items():
+    for task, (_, (alone, pooled, *_), _) in PROBLEM_KINDS.items():
         blocks = [grid.block(found).rows for grid in grids(found.plan, task)]
         ratios = {name: row[pooled].mean / row[alone].mean for block in blocks for name, row in block.items()}
         gaps: dict[str, Measured] = {}

@@ -168,7 +168,7 @@ class Experiment:
     cells: Callable[[Plan], list[Cell]]
     show: Callable[[Found], Section]
     splits: int
-    quick_splits: int
+    quick_splits: int = 1
     needs: tuple[str, ...] | Callable[[], tuple[str, ...]] = ()
     networks: bool = False
     epochs: int = 120

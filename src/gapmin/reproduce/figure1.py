@@ -107,7 +107,6 @@ FIGURE1 = Experiment(
     cells,
     show,
     splits=5,
-    quick_splits=1,
     needs=("newsgroups",),
     whole_splits=True,
 )

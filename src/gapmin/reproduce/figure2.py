@@ -106,6 +106,4 @@ def spread_verdict(claim: str, means: Mapping[float, NDArray[np.float64]]) -> st
     )
 
 
-FIGURE2 = Experiment(
-    "figure2", "sensitivity to rho_S", cells, show, splits=5, quick_splits=1, needs=("newsgroups",), whole_splits=True
-)
+FIGURE2 = Experiment("figure2", "sensitivity to rho_S", cells, show, splits=5, needs=("newsgroups",), whole_splits=True)

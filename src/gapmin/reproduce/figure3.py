@@ -90,7 +90,6 @@ FIGURE3 = Experiment(
     cells,
     show,
     splits=5,
-    quick_splits=1,
     needs=("newsgroups",),
     whole_splits=True,
 )

@@ -43,7 +43,6 @@ FIGURE4 = Experiment(
     lambda plan: digits().cells(plan, list(VARIANTS)),  # the default's are cells of Table 4
     show,
     splits=10,
-    quick_splits=1,
     needs=("digits",),
     networks=True,
     quick_epochs=1,

@@ -85,7 +85,6 @@ FIGURE5 = Experiment(
     cells,
     show,
     splits=5,
-    quick_splits=1,
     needs=("digits",),
     networks=True,
 )

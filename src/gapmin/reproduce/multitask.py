@@ -192,7 +192,6 @@ def _experiment(
         lambda plan: tasks().cells(plan),
         lambda found: _section(found, table, heading, tasks(), notes()),
         splits=10,
-        quick_splits=1,
         needs=needs,
         networks=True,
         quick_epochs=quick_epochs,

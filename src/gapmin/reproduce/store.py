@@ -6,6 +6,7 @@ import json
 import os
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from dataclasses import fields
 from pathlib import Path
 from typing import IO, Any, Self
 
@@ -138,22 +139,9 @@ def _read_table(table: Path) -> list[Outcome]:
 def _schema() -> Any:
     import pyarrow as pa
 
-    text, whole, real = pa.string(), pa.int64(), pa.float64()
-    return pa.schema(
-        [
-            ("kind", text),
-            ("problem", text),
-            ("method", text),
-            ("setting", text),
-            ("split", whole),
-            ("seed", whole),
-            ("error", real),
-            ("found", text),
-            ("failure", text),
-            ("seconds", real),
-            ("version", text),
-        ]
-    )
+    columns = [*(field.name for field in fields(Cell)), "error", "found", "failure", "seconds", "version"]
+    types = {"split": pa.int64(), "seed": pa.int64(), "error": pa.float64(), "seconds": pa.float64()}
+    return pa.schema([(name, types.get(name, pa.string())) for name in columns])
 
 
 @contextmanager

@@ -88,6 +88,5 @@ TABLE2 = Experiment(
     cells,
     show,
     splits=20,
-    quick_splits=1,
     needs=("newsgroups", "office-caltech"),
 )

@@ -97,7 +97,6 @@ TABLE8 = Experiment(
     cells,
     show,
     splits=10,
-    quick_splits=1,
     needs=lambda: (TABLE5 if missing_files("office31") else TABLE6).data_sets(),
     networks=True,
 )

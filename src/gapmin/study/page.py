@@ -11,8 +11,9 @@ from gapmin._utils.text import format_number, joined, replace_unprintable
 from gapmin.plotting import Figure
 from gapmin.plotting.bar_displays import WIDTH, bars_height
 from gapmin.plotting.curve_displays import ErrorCurveDisplay
+from gapmin.plotting.displays import WeightMassDisplay
 from gapmin.plotting.gap_displays import GapDisplay
-from gapmin.plotting.method_comparison import DomainMassDisplay, MethodComparisonDisplay, figure_names
+from gapmin.plotting.method_comparison import MethodComparisonDisplay, figure_names
 from gapmin.plotting.ranking_displays import RankingDisplay
 from gapmin.reporting.html import Report, Section
 
@@ -154,7 +155,9 @@ def _weights_section(comparison: StudyComparison) -> Section:
     rounds = len(mass) - 1
     held = [f"{name} from {100 * mass[0, k]:.0f}% to {100 * mass[-1, k]:.0f}%" for k, name in enumerate(sources, 1)]
     figure = Figure(
-        DomainMassDisplay(mass=mass, names=["target", *figure_names(sources)]).plot,
+        WeightMassDisplay(
+            mass=mass, domains=[-1, *range(1, len(sources) + 1)], names=["target", *figure_names(sources)]
+        ).plot,
         f"In {rounds} round{'s' * (rounds != 1)} of gapBoost on all rows the target goes from {100 * mass[0, 0]:.0f}% "
         f"of the weight to {100 * mass[-1, 0]:.0f}%; " + ", ".join(held) + ".",
         "Who holds the weight, by round",
