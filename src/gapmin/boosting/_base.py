@@ -17,10 +17,11 @@ from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted
 
 from gapmin._utils.progress import progress
-from gapmin.base._transfer import TrainsOnRows
+from gapmin._utils.typing import Array
+from gapmin.base import TrainsOnRows
 from gapmin.boosting._checkpoint import Checkpoint
 from gapmin.boosting._learners import Learners
-from gapmin.boosting._rows import Array, Rows
+from gapmin.boosting._rows import TrainingRows
 from gapmin.boosting._weights import normalise
 
 
@@ -33,7 +34,7 @@ class Round:
     learner : estimator
         h_k.
     alpha : float
-        Its say in the vote.
+        Its weight in the vote.
     error : float
         epsilon_k.
     log_factor : ndarray or None
@@ -52,7 +53,7 @@ class Round:
     record: Any = None
 
     @classmethod
-    def hopeless(cls, learner: Any, error: float, so_far: list[Round], record: Any = None) -> Round:
+    def stop_without_learner(cls, learner: Any, error: float, so_far: list[Round], record: Any = None) -> Round:
         """End with a regressor whose error is 1/2 or more: dropped, for a mean with negative weights is no mean.
 
         The first is kept, alone.
@@ -78,9 +79,9 @@ class State:
         found = {"alpha": float(last.alpha), "error": float(last.error), "record": record, "mass": self.masses[-1]}
         return {"learners": learners.of_round(last.learner), **found}
 
-    def kept(self, rows: Rows, learners: Learners) -> dict[str, Any]:
+    def kept(self, rows: TrainingRows, learners: Learners) -> dict[str, Any]:
         """Return what the next round starts from, as a checkpoint keeps it."""
-        return {"log_weight": rows.portable(self.log_weight), "learners": learners.remember()}
+        return {"log_weight": rows.to_disk(self.log_weight), "learners": learners.remember()}
 
     @classmethod
     def restored(cls, kept: dict[str, Any], past: list[dict[str, Any]], n_rows: int, n_recorded: int) -> State:
@@ -119,6 +120,8 @@ class BaseBoosting(TrainsOnRows):
     _settings_of_a_round: ClassVar[tuple[str, ...]] = ()
     """Parameters that count for every round, though others of their name do not: the number of rounds in TrAdaBoost."""
 
+    _data_class = TrainingRows
+
     estimator: Any = None
     _: KW_ONLY
     n_estimators: int = 20
@@ -136,30 +139,30 @@ class BaseBoosting(TrainsOnRows):
     domains_: NDArray[np.int64] = field(init=False)
 
     @abstractmethod
-    def _round(self, rows: Rows, learners: Learners, log_weight: Array, so_far: list[Round]) -> Round:
+    def _round(self, rows: TrainingRows, learners: Learners, log_weight: Array, so_far: list[Round]) -> Round:
         """Train the learners of one round and say how the weights move."""
 
-    def _initial(self, rows: Rows) -> Array:
+    def _initial(self, rows: TrainingRows) -> Array:
         return rows.initial_log_weight()
 
-    def _next(self, log_weight: Array, rows: Rows) -> Array:
+    def _next(self, log_weight: Array, rows: TrainingRows) -> Array:
         """Turn moved weights into a distribution."""
         return normalise(log_weight)
 
-    def _learners(self, rows: Rows) -> Learners:
+    def _learners(self, rows: TrainingRows) -> Learners:
         classes = self.classes_ if isinstance(self, ClassifierMixin) else None
         return Learners(self._template(), classes, self.resample, self.n_jobs, check_random_state(self.random_state))
 
-    def _check_settings(self, rows: Rows) -> None:
+    def _check_settings(self, rows: TrainingRows) -> None:
         """Raise where parameters and data do not go together."""
 
-    def _fit(self, rows: Rows, used: NDArray[np.bool_]) -> None:
+    def _fit(self, rows: TrainingRows, used: NDArray[np.bool_]) -> None:
         self._check_settings(rows)
         learners = self._learners(rows)
         checkpoint = None
         if self.checkpoint_dir is not None:
             checkpoint = Checkpoint(self.checkpoint_dir, self, rows, learners.examples(rows))
-        state = self._resume(checkpoint, rows, learners) or State(rows.keep(self._initial(rows)))
+        state = self._resume(checkpoint, rows, learners) or State(rows.persist(self._initial(rows)))
         for _ in progress(range(len(state.rounds), self.n_estimators), self.verbose, type(self).__name__):
             if state.ended:
                 break
@@ -171,12 +174,12 @@ class BaseBoosting(TrainsOnRows):
         self.estimators_ = [outcome.learner for outcome in rounds]
         self.estimator_weights_ = np.array([outcome.alpha for outcome in rounds])
         self.estimator_errors_ = np.array([outcome.error for outcome in rounds])
-        self.sample_weight_ = rows.as_given(np.exp(log_weight), used)
+        self.sample_weight_ = rows.scatter_to_input(np.exp(log_weight), used)
         self.domains_ = np.array([-1, *rows.source_numbers])
         self.mass_history_ = np.array([*state.masses, rows.mass(log_weight)])
         self._finish(rows, rounds)
 
-    def _advance(self, state: State, rows: Rows, learners: Learners) -> None:
+    def _advance(self, state: State, rows: TrainingRows, learners: Learners) -> None:
         """Run one round."""
         outcome = self._round(rows, learners, state.log_weight, state.rounds)
         log_factor, outcome.log_factor = outcome.log_factor, None  # as long as the rows, and not needed again
@@ -186,9 +189,9 @@ class BaseBoosting(TrainsOnRows):
         if log_factor is None:
             state.ended = True
         else:
-            state.log_weight = rows.keep(self._next(state.log_weight + log_factor, rows))
+            state.log_weight = rows.persist(self._next(state.log_weight + log_factor, rows))
 
-    def _resume(self, checkpoint: Checkpoint | None, rows: Rows, learners: Learners) -> State | None:
+    def _resume(self, checkpoint: Checkpoint | None, rows: TrainingRows, learners: Learners) -> State | None:
         """Return where an earlier fit stopped; None to begin with the first round."""
         found = None if checkpoint is None else checkpoint.read(self.n_estimators)
         if checkpoint is None or found is None:
@@ -202,16 +205,16 @@ class BaseBoosting(TrainsOnRows):
         # Weights that live elsewhere are found anew, by rounds whose learners are known.
         return None if kept["log_weight"] is None else state
 
-    def _n_recorded(self, rows: Rows) -> int:
+    def _n_recorded(self, rows: TrainingRows) -> int:
         """How many numbers the algorithm records of a round."""
         return 0
 
-    def _finish(self, rows: Rows, rounds: list[Round]) -> None:
+    def _finish(self, rows: TrainingRows, rounds: list[Round]) -> None:
         """Record what only this algorithm has to tell."""
 
     @property
     def feature_importances_(self) -> Array:
-        """Importances of the learners that vote, averaged by the size of their say."""
+        """Importances of the learners that vote, averaged by the size of their vote weights."""
         check_is_fitted(self)
         voters = self._voters(len(self.estimators_))
         if not all(hasattr(learner, "feature_importances_") for learner in self.estimators_):
@@ -219,9 +222,9 @@ class BaseBoosting(TrainsOnRows):
                 f"{type(self.estimators_[0]).__name__} has no feature_importances_: "
                 "use a base learner that has, such as a decision tree"
             )
-        say = np.abs(self.estimator_weights_[voters])
+        weights = np.abs(self.estimator_weights_[voters])
         table = np.array([learner.feature_importances_ for learner in self.estimators_[voters]])
-        return np.average(table, axis=0, weights=say if say.any() else None)
+        return np.average(table, axis=0, weights=weights if weights.any() else None)
 
     def _voters(self, n_fitted: int) -> slice:
         """Which of the first `n_fitted` learners vote."""

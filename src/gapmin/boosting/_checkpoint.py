@@ -42,7 +42,7 @@ class Checkpoint:
     folder : path
     booster : estimator
         Whose settings belong to the fit, all but the number of rounds and what does not change the result.
-    rows : Rows
+    rows : TrainingRows
         The data.
     examples : sequence of estimator
         The user's learner, and what it is once fitted: what the files may hold of learners.

@@ -14,8 +14,8 @@ from sklearn.metrics import accuracy_score, r2_score
 from sklearn.tree import DecisionTreeRegressor
 from sklearn.utils.validation import check_is_fitted
 
+from gapmin._utils.typing import Array
 from gapmin.boosting._base import BaseBoosting
-from gapmin.boosting._rows import Array
 from gapmin.linear import WeightedLogisticRegression
 
 
@@ -42,7 +42,7 @@ class VotingClassifierMixin(ClassifierMixin, BaseBoosting):
     def predict_proba(self, X: Any) -> Array:
         """Return the share of the vote that each class has, in the order of `classes_`.
 
-        A learner with a negative say votes for the classes it does not name.
+        A learner with a negative weight votes for the classes it does not name.
         """
         return self._share(self._tally(X), self._voters(len(self.estimators_)))
 
@@ -134,7 +134,7 @@ def class_shares(learner: Any, X: Any) -> Array:
 
 
 class CombiningRegressorMixin(RegressorMixin, BaseBoosting):
-    """A combination of the learners' values, weighted by their say: their mean or their median."""
+    """A combination of the learners' values, weighted by their vote weights: their mean or their median."""
 
     combine: ClassVar[str]
 

@@ -9,12 +9,13 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils._param_validation import StrOptions
 
+from gapmin._utils.typing import Array
 from gapmin.boosting._base import BaseBoosting, Round
 from gapmin.boosting._learners import Learners
-from gapmin.boosting._loss import LOSSES, relative_errors
-from gapmin.boosting._rows import Array, Rows, numbers
-from gapmin.boosting._say import say_of
+from gapmin.boosting._loss import RELATIVE_LOSSES, relative_errors
+from gapmin.boosting._rows import TrainingRows, compute_scalars
 from gapmin.boosting._vote import CombiningRegressorMixin, VotingClassifierMixin
+from gapmin.boosting._vote_weight import vote_weight
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -64,11 +65,11 @@ class AdaBoostClassifier(_AdaBoost, VotingClassifierMixin):
     0.96
     """
 
-    def _round(self, rows: Rows, learners: Learners, log_weight: Array, so_far: list[Round]) -> Round:
+    def _round(self, rows: TrainingRows, learners: Learners, log_weight: Array, so_far: list[Round]) -> Round:
         (learner,) = learners.train([rows.both], log_weight)
         wrong = learners.predict(learner, rows.both) != rows.y
-        (epsilon,) = numbers(np.exp(log_weight)[wrong].sum())
-        alpha = say_of(epsilon, self.classes_.size, (past.alpha for past in so_far))
+        (epsilon,) = compute_scalars(np.exp(log_weight)[wrong].sum())
+        alpha = vote_weight(epsilon, self.classes_.size, (past.alpha for past in so_far))
         return Round(learner, alpha, epsilon, alpha * wrong if 0 < epsilon < 1 else None)
 
 
@@ -111,16 +112,16 @@ class AdaBoostRegressor(_AdaBoost, CombiningRegressorMixin):
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **_AdaBoost._parameter_constraints,
-        "loss": [StrOptions(set(LOSSES))],
+        "loss": [StrOptions(set(RELATIVE_LOSSES))],
     }
 
     loss: str = "linear"
 
-    def _round(self, rows: Rows, learners: Learners, log_weight: Array, so_far: list[Round]) -> Round:
+    def _round(self, rows: TrainingRows, learners: Learners, log_weight: Array, so_far: list[Round]) -> Round:
         (learner,) = learners.train([rows.both], log_weight)
         errors = relative_errors(learners.predict(learner, rows.both), rows.y, self.loss)
-        (epsilon,) = numbers(np.exp(log_weight) @ errors)
+        (epsilon,) = compute_scalars(np.exp(log_weight) @ errors)
         if epsilon >= 0.5:
-            return Round.hopeless(learner, epsilon, so_far)
-        alpha = say_of(epsilon, 2, (past.alpha for past in so_far))
+            return Round.stop_without_learner(learner, epsilon, so_far)
+        alpha = vote_weight(epsilon, 2, (past.alpha for past in so_far))
         return Round(learner, alpha, epsilon, alpha * errors if epsilon > 0 else None)

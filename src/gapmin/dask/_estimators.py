@@ -22,8 +22,7 @@ from gapmin.boosting import (
     TrAdaBoostRegressor,
     TransferBoostClassifier,
 )
-from gapmin.boosting._base import BaseBoosting
-from gapmin.boosting._rows import numbers
+from gapmin.boosting.building_blocks import BaseBoosting, compute_scalars
 from gapmin.dask._chunks import by_chunk
 from gapmin.dask._cluster import on_cluster
 from gapmin.dask._input import as_matrix, as_vector, feature_names, make_rows
@@ -176,7 +175,7 @@ class ClassifierOnDask(OnDask):
         """Return the accuracy: a number, for which the cluster is asked at once."""
         with on_cluster(self):
             y, weight, predicted = _alike(y, sample_weight, self.predict(X, _stage))
-            right, whole = numbers((weight * (predicted == y)).sum(), weight.sum())
+            right, whole = compute_scalars((weight * (predicted == y)).sum(), weight.sum())
         return right / whole
 
     def staged_score(self, X: Any, y: Any, sample_weight: Any = None) -> Iterator[float]:
@@ -204,7 +203,7 @@ class RegressorOnDask(OnDask):
         with on_cluster(self):
             y, weight, predicted = _alike(y, sample_weight, self.predict(X, _stage))
             mean = (weight * y).sum() / weight.sum()
-            left, spread = numbers((weight * (y - predicted) ** 2).sum(), (weight * (y - mean) ** 2).sum())
+            left, spread = compute_scalars((weight * (y - predicted) ** 2).sum(), (weight * (y - mean) ** 2).sum())
         return 1 - left / spread if spread else float(left == 0)
 
     def staged_score(self, X: Any, y: Any, sample_weight: Any = None) -> Iterator[float]:

@@ -14,8 +14,8 @@ from sklearn.base import ClassifierMixin
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_y
 
-from gapmin.base._validation import check_labels, check_sample_weight
-from gapmin.boosting._rows import Array
+from gapmin._utils.typing import Array
+from gapmin.base import check_labels, check_sample_weight
 from gapmin.dask._chunks import gather, vector
 from gapmin.dask._rows import DaskRows
 from gapmin.domains import TARGET, check_domains

@@ -12,7 +12,7 @@ from scipy.special import logsumexp
 from sklearn.dummy import DummyClassifier
 from sklearn.linear_model import LinearRegression, Ridge
 
-from gapmin.boosting._learners import Learners, predict_numbers
+from gapmin.boosting.building_blocks import Learners, predict_numbers
 from gapmin.dask._chunks import matrix
 from gapmin.dask._draws import draw
 from gapmin.dask._fits import Fits, Job
@@ -129,7 +129,7 @@ class DaskLearners(Learners):
         if self._predicted is None:
             self._predicted = self._predict_all()
         place = next(k for k, each in enumerate(self._trained) if each is learner)
-        return part.of(self._predicted[:, place])
+        return part.take(self._predicted[:, place])
 
     def _predict_all(self) -> Any:
         """Return a column for each learner of the last round: one pass over X."""

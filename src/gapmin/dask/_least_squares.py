@@ -10,12 +10,11 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.linear_model import Ridge
 
-from gapmin.boosting._rows import Array
+from gapmin._utils.typing import Array
 from gapmin.dask._chunks import gather, total
 from gapmin.dask._fits import Job
 from gapmin.dask._rows import DaskPart, DaskRows, read
-from gapmin.linear._matrix import dense
-from gapmin.linear._solver import weighted_gram
+from gapmin.linear.solvers import dense, weighted_gram
 
 
 class LeastSquaresOnDask:

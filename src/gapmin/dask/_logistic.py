@@ -10,12 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
 
+from gapmin._utils.typing import Array
 from gapmin.dask._chunks import total
 from gapmin.dask._fits import Job
 from gapmin.dask._rows import DaskRows, read, select
-from gapmin.linear._logistic import WeightedLogisticRegression, tolerance, write_into
-from gapmin.linear._logistic_objective import LogisticObjective, SummedLogistic
-from gapmin.linear._solver import Array, Solution, descend
+from gapmin.linear import WeightedLogisticRegression
+from gapmin.linear.solvers import LogisticObjective, Solution, SummedLogistic, descend, tolerance, write_into
 
 
 @dataclass(frozen=True)

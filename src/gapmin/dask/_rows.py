@@ -12,10 +12,10 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 from scipy.special import logsumexp
 
-from gapmin.boosting._checkpoint import hashed
-from gapmin.boosting._rows import Array, Part, Rows
+from gapmin._utils.typing import Array
+from gapmin.boosting.building_blocks import Part, TrainingRows, hashed
 from gapmin.dask._chunks import gather, matrix, vector
-from gapmin.linear._matrix import squared_norms
+from gapmin.linear.solvers import squared_norms
 
 
 class DaskPart(Part):
@@ -30,7 +30,7 @@ class DaskPart(Part):
         self.size = sum(self.sizes)
         self.columns = columns
 
-    def of(self, vector_: Any) -> Any:
+    def take(self, vector_: Any) -> Any:
         """Return the entries of these rows."""
         if self.members is None:
             return vector_
@@ -68,11 +68,11 @@ class DaskPart(Part):
         rows = self._rows
         pair = matrix(_project, rows.sizes, 2, np.float64, rows.X, rows.used, dtype_=rows.dtype, direction=direction)
         pair = pair.persist()
-        return self.of(pair[:, 0]), float(self.of(pair[:, 1]).max())
+        return self.take(pair[:, 0]), float(self.take(pair[:, 1]).max())
 
 
 @dataclass
-class DaskRows(Rows):
+class DaskRows(TrainingRows):
     """All training rows of positive weight, as Dask arrays whose chunks go together.
 
     Attributes
@@ -111,30 +111,13 @@ class DaskRows(Rows):
         """How many used rows each chunk has."""
         return tuple(self.counts.sum(axis=1).tolist())
 
-    @cached_property
-    def both(self) -> Part:
-        """Every row."""
-        return DaskPart(self, "both", None)
-
-    @cached_property
-    def target(self) -> Part:
-        """The rows of the target."""
-        return DaskPart(self, "target", (-1,))
+    def _part(self, name: str, members: tuple[int, ...] | None = None) -> DaskPart:
+        return DaskPart(self, name, members)
 
     @cached_property
     def source_numbers(self) -> NDArray[np.int64]:
         """The sources, by the number the user gave them."""
         return np.array(self.domains[1:], dtype=np.int64)
-
-    @cached_property
-    def sources(self) -> list[Part]:
-        """The rows of each source."""
-        return [DaskPart(self, f"source {k}", (k,)) for k in self.domains[1:]]
-
-    @cached_property
-    def each_source_with_target(self) -> list[Part]:
-        """For each source, its rows and the target's."""
-        return [DaskPart(self, f"target and source {k}", (-1, k)) for k in self.domains[1:]]
 
     def log_mass(self, log_weight: Any) -> Array:
         """Return the logarithm of the mass of the target and of each source; one pass over the weights."""
@@ -152,22 +135,22 @@ class DaskRows(Rows):
         values = [each[0] if getattr(each, "shape", ()) == (1,) else each for each in (on_target, *on_sources)]
         return vector(_assemble, self.sizes, np.float64, self.domain, *values, domains=self.domains)
 
-    def keep(self, vector_: Any) -> Any:
+    def persist(self, vector_: Any) -> Any:
         """Have a vector computed and kept by the workers; one that dies has its chunks computed again by others."""
         return vector_.persist()
 
-    def portable(self, vector_: Any) -> None:
+    def to_disk(self, vector_: Any) -> None:
         """Return None: the weights stay on the cluster, and are found again from the learners of each round."""
         return
 
     def fingerprint(self) -> dict[str, str]:
         """Return by name what tells these rows from others, chunks included; one pass over X."""
-        vectors = {"y": self.y, "sample_domain": self.domain, "sample_weight": self.multiplicity}
+        vectors = {"y": self.y, "sample_domain": self.domain, "sample_weight": self.weight}
         found = gather(_hashes, self.X, *vectors.values())
         by_name = zip(("X", *vectors), zip(*found, strict=True), strict=True)
         return {"sizes of the chunks": hashed(self.sizes), **{name: hashed(list(each)) for name, each in by_name}}
 
-    def as_given(self, vector_: Any, used: Any) -> Any:
+    def scatter_to_input(self, vector_: Any, used: Any) -> Any:
         """Return a vector in the order of the rows that the user gave, with zeros for those not used."""
         if self.used is None:
             return vector_

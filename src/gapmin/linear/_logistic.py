@@ -64,6 +64,9 @@ class WeightedLogisticRegression(LinearClassifierMixin, SparseCoefMixin, BaseEst
     0.97
     """
 
+    takes_checked_floats: ClassVar[bool] = True
+    """A meta-estimator of gapmin checks X once, as floats, and not again for each of its learners."""
+
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "lam": [Interval(Real, 0, None, closed="neither")],
         "fit_intercept": ["boolean"],

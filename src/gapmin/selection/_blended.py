@@ -10,8 +10,8 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, clone
 
 from gapmin._utils.parallel import run_parallel
+from gapmin._utils.typing import Array
 from gapmin.base import fit_with_domains
-from gapmin.boosting._rows import Array
 from gapmin.selection._fitting import inner_model, predict_any
 
 

@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.pipeline import Pipeline
 
-from gapmin.boosting._rows import Array
-from gapmin.boosting._vote import class_shares
+from gapmin._utils.typing import Array
+from gapmin.boosting.building_blocks import class_shares
 
 
 def inner_model(model: Any) -> Any:

@@ -16,7 +16,7 @@ from sklearn.utils._param_validation import Interval
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
-from gapmin.boosting._rows import Array
+from gapmin._utils.typing import Array
 
 _JITTER = 1e-8
 """Added to the kernel's diagonal, which is 1: landmarks may be equal rows."""
