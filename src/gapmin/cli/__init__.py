@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 from gapmin._version import __version__
 from gapmin.cli import demo, reproduce
 from gapmin.cli._common import INTERRUPTED, WRONG_USAGE, MissingExtraError, require
-from gapmin.cli._output import run_to_the_end
+from gapmin.cli._output import run_command
 from gapmin.cli._signals import exit_on_signals
 
 if TYPE_CHECKING:
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 def main() -> None:
     """Run the command line: 0 when done, 1 when something is missing or full, 2 for wrong usage, 130 after Ctrl-C."""
     exit_on_signals()
-    sys.exit(run_to_the_end(lambda: _run(sys.argv[1:])))
+    sys.exit(run_command(lambda: _run(sys.argv[1:])))
 
 
 def _run(arguments: list[str]) -> int | str:

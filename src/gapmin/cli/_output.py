@@ -12,7 +12,7 @@ from typing import Any
 from gapmin.cli._common import FAILED
 
 
-def run_to_the_end(command: Callable[[], int | str]) -> int | str:
+def run_command(command: Callable[[], int | str]) -> int | str:
     """Return what a command returns; where the system fails it, say so in a line and return 1.
 
     A reader that has gone, as in ``| head -1``, is no error to tell of.

@@ -42,7 +42,7 @@ FOLD_SEARCH_ROWS = 300
 
 _FEW_ROWS = 1000
 """Source rows up to which the folds are drawn twice."""
-_HARDLY_ANY = 0.1
+_LEAST_RATIO = 0.1
 _EFFORT = {OURS: 12.0, GAPBOOST: 2.0, TARGET_ONLY: 2.0}
 
 
@@ -253,7 +253,7 @@ def used_sources(weights: Mapping[int, float], domain: NDArray[np.int64]) -> tup
     return tuple(
         number
         for number, share in sorted(weights.items())
-        if number > 0 and share * domain.size >= _HARDLY_ANY * rows[number]
+        if number > 0 and share * domain.size >= _LEAST_RATIO * rows[number]
     )
 
 

@@ -144,14 +144,14 @@ def fit_study(
     on_read(study, notes)
     made_with = _study_files(study, paths)
     schema, rows = study.schema, rows_in_files(study)
-    _give_back_memory()
+    _release_memory()
     X, y, sample_domain = study.stack()
     # Each copy of a million rows is let go as soon as the next one stands; a Pipeline's own fit would keep the frame.
     del study
-    _give_back_memory()
+    _release_memory()
     prepare, matrix = prepared(schema, X, sample_domain < 0, random_state)
     del X
-    _give_back_memory()
+    _release_memory()
     kind: Any = TransferClassifierCV if schema.task == "classification" else TransferRegressorCV
     # Columns were aligned by name, and standardised in one table.
     settings = {"check_columns": False, "max_search_rows": MAX_SEARCH_ROWS}
@@ -241,7 +241,7 @@ def with_file_rows(
     return replace(found, sources=sources, used=numbered(found.used), dropped=numbered(found.dropped))
 
 
-def _give_back_memory() -> None:
+def _release_memory() -> None:
     """Hand freed memory back to the system: Arrow and glibc keep columns of a few megabytes for later, all of them."""
     if "pyarrow" in sys.modules:
         sys.modules["pyarrow"].default_memory_pool().release_unused()

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from gapmin._utils.json_values import to_json
 from gapmin._utils.text import counted, listed, quoted
 
 from ._messages import TableError, at_row, did_you_mean, name_columns
@@ -82,10 +83,7 @@ class Schema:
 
     def to_dict(self) -> dict[str, Any]:
         """Return a dictionary that JSON can hold."""
-        as_dict = asdict(self)
-        as_dict["classes"] = None if self.classes is None else list(self.classes)
-        as_dict["columns"] = [{**asdict(column), "levels": list(column.levels)} for column in self.columns]
-        return as_dict
+        return to_json(asdict(self))
 
     @classmethod
     def from_dict(cls, given: Mapping[str, Any]) -> Schema:
@@ -174,7 +172,7 @@ def conform_values(
             continue
         if values is not None:
             made[column.name] = as_numbers(values) if column.kind == "number" else as_truths(values)
-            stray += _stray(column, values, np.isnan(made[column.name]), file_name)
+            stray += _unreadable_values(column, values, np.isnan(made[column.name]), file_name)
         numbers = made[column.name]
         beyond = np.abs(numbers) > LARGEST
         if beyond.any():
@@ -194,7 +192,7 @@ def conform_values(
     return whole.copy() if whole.size < _CELLS_TO_COPY else whole
 
 
-def _stray(column: Column, values: pd.Series, lost: Any, file_name: str) -> list[str]:
+def _unreadable_values(column: Column, values: pd.Series, lost: Any, file_name: str) -> list[str]:
     """Say which values of a column of numbers or booleans are none, or raise when they are too many."""
     present = ~is_missing(values)
     lost = lost & present
