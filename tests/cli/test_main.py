@@ -187,7 +187,7 @@ def test_demo_writes_its_report_and_shows_its_tables(monkeypatch, tmp_path, caps
     assert "diabetes low" in shown.out
     assert "Of 1 classification problem, gapBoost has lower mean error on" in shown.out
     assert "Performance gap of each source" in shown.out
-    assert "diabetes low, source 1" in shown.out  # apart, though the boosters have them as one
+    assert "diabetes low, source 2" in shown.out  # apart, though the boosters have them as one
     assert "Tasks trained together, 100 rows of each, error in %: mean over 1 split" in shown.out
     assert "In Gamma a task gives this share of its weight to itself" in shown.out
     assert "5 epochs of training are few" in shown.out

@@ -138,7 +138,8 @@ def show_gaps(found: Found) -> Section:
                     ratio = float("nan")  # once for each problem: its sources are pooled
         figures += [_gap_figure(task, gaps)] if gaps else []
     caption = f"Performance gap of each source, first split; p up to {SIGNIFICANCE_LEVEL:g} in bold"
-    header = ["", "gap", "on the source", "on the target", "by chance", "p", "error with / without"]
+    narrow = ["", "gap", "on the\nsource", "on the\ntarget", "by\nchance", "p", "error with\n/ without"]
+    table = Table(caption, [name.replace("\n", " ") for name in narrow], rows, narrow_header=narrow)
     p_values = [row[5] for row in rows if row[5].text]
     point = (
         f"The gap is larger than chance (p up to {SIGNIFICANCE_LEVEL:g}) for {sum(each.best for each in p_values)} of "
@@ -155,7 +156,7 @@ def show_gaps(found: Found) -> Section:
         "The last column is the error of AdaBoost on the target and all its sources over that of AdaBoost on the "
         "target alone, means over the splits: above 1 the sources hurt when they are pooled.",
     ]
-    return Section("The gap of each source", text, [point], [Table(caption, header, rows)], figures)
+    return Section("The gap of each source", text, [point], [table], figures)
 
 
 def _gap_row(name: str, gap: Measured, ratio: float) -> list[Entry]:
