@@ -5,6 +5,7 @@ import os
 import signal
 import subprocess
 import sys
+from contextlib import ExitStack
 from operator import truediv
 from pathlib import Path
 
@@ -76,12 +77,12 @@ def test_no_other_file_makes_a_pool():
 
 
 SCRIPT = """
-import time
+import os, time
 import numpy as np
 from gapmin._utils.parallel import run_parallel
 
 def work(rows):
-    print("busy", flush=True)
+    os.write(1, b"busy\\n")  # at once: print may write the end of the line by itself
     time.sleep(600)
 
 list(run_parallel(work, [(np.zeros(200_000),)] * 4, 2, batch_size=1))
@@ -92,7 +93,8 @@ list(run_parallel(work, [(np.zeros(200_000),)] * 4, 2, batch_size=1))
 def test_a_script_that_is_ended_leaves_nothing_behind(number, to_all):
     """A closed terminal sends SIGHUP to all processes in it; `timeout` and systemd send SIGTERM to all."""
     script = subprocess.Popen([sys.executable, "-c", SCRIPT], stdout=subprocess.PIPE, start_new_session=True)
-    with script:
+    with script, ExitStack() as at_the_end:
+        at_the_end.callback(script.kill)  # or a failure would wait for it
         assert [script.stdout.readline() for _ in range(2)] == [b"busy\n", b"busy\n"]
         started = children_of(script.pid)
         assert any(path.is_dir() for path in traces_of(script.pid))
