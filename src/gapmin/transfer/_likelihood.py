@@ -90,9 +90,7 @@ def mixture_log_likelihood(parts: list[float]) -> float:
     return float(logsumexp(parts) - np.log(len(parts)))
 
 
-def correct_values(
-    predicted: Array, y: Array, train: NDArray[np.bool_], *, slope: bool
-) -> tuple[Array, Array, Array]:
+def correct_values(predicted: Array, y: Array, train: NDArray[np.bool_], *, slope: bool) -> tuple[Array, Array, Array]:
     """Fit offset and slope of a source's predictions to target rows, shrunk to 0 and 1; several fits at once.
 
     A penalty that is worth `SHRINKAGE` rows holds the correction back: rows whose labels are the predictions.
@@ -113,7 +111,8 @@ def correct_values(
 
     Examples
     --------
-    >>> centre, offset, factor = correct_values(np.arange(4.0), 5 + 2 * np.arange(4.0), np.ones((1, 4), bool), slope=True)
+    >>> p, train = np.arange(4.0), np.ones((1, 4), dtype=bool)
+    >>> centre, offset, factor = correct_values(p, 5 + 2 * p, train, slope=True)
     >>> bool(offset[0] > 5), bool(1 < factor[0] < 2)
     (True, True)
     """
@@ -172,10 +171,10 @@ def correct_classes(
         gradient, hessian = _derivatives(share, score, truth, weight)
         gradient += SHRINKAGE * (state - centre)
         hessian += SHRINKAGE * np.eye(n_classes + 1)
-        if not slope:
-            gradient[:, -1] = 0.0
-            hessian[:, -1, :] = hessian[:, :, -1] = 0.0
-            hessian[:, -1, -1] = 1.0
+        held = (state[:, -1] <= 0) & (gradient[:, -1] > 0) if slope else np.ones(len(state), dtype=bool)
+        gradient[held, -1] = 0.0
+        hessian[held, -1, :] = hessian[held, :, -1] = 0.0
+        hessian[held, -1, -1] = 1.0
         step = np.linalg.solve(hessian, gradient[..., None])[..., 0]
         size = np.ones(len(state))
         for _ in range(20):

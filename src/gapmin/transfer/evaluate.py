@@ -377,9 +377,7 @@ class Engine:
             found[test] = part
         return found
 
-    def _choose(
-        self, tried: Mapping[Setting, Array], without: NDArray[np.intp] | None = None
-    ) -> dict[str, Setting]:
+    def _choose(self, tried: Mapping[Setting, Array], without: NDArray[np.intp] | None = None) -> dict[str, Setting]:
         """Return for each kind the setting with the lowest loss on the first repeat, on rows other than `without`."""
         kept = np.ones(self.data.target.size, dtype=bool)
         if without is not None and self.honest:

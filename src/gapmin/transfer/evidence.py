@@ -6,7 +6,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
 from math import comb, exp, log
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -282,5 +281,3 @@ def odds_sentence(evidence: float) -> str:
     odds = exp(min(abs(evidence), 50.0))
     towards = "to 1" if evidence >= 0 else "to 1 against"
     return f"{evidence:.1f} nats (odds {odds:,.0f} {towards})"
-
-

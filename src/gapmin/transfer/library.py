@@ -22,7 +22,7 @@ from gapmin.linear import WeightedLogisticRegression
 from gapmin.selection._kernel import KernelClassifier, KernelRegressor
 
 AS_IS, SCALED, RELEVANT = "as they are", "scaled", "scaled by relevance"
-"""How columns reach a learner: unchanged; with unit variance; and each by the size of its correlation with the label."""
+"""How columns reach a learner: unchanged; with unit variance; each by the size of its correlation with the label."""
 
 _MANY_COLUMNS = 30
 """From so many on, learners that treat columns alike are also tried with columns scaled by relevance."""
@@ -95,9 +95,7 @@ def default_learners(regression: bool, X: Any, n_classes: int) -> list[Learner]:
     kernel: Any = KernelRegressor if regression else KernelClassifier
     for way in ways:
         for gamma, alpha in ((0.3, 0.3),) if way == RELEVANT else ((1.0, 0.1), (0.3, 0.3)):
-            learners.append(
-                Learner("kernel", kernel(gamma, alpha, n_landmarks=300), way, {"n_landmarks": 1000})
-            )
+            learners.append(Learner("kernel", kernel(gamma, alpha, n_landmarks=300), way, {"n_landmarks": 1000}))
     return learners
 
 
@@ -147,7 +145,9 @@ def _forest(regression: bool, n_rows: int) -> Learner:
     final = {"n_estimators": 200}
     if regression:
         return Learner("forest", ExtraTreesRegressor(20, min_samples_leaf=2), AS_IS, final)
-    return Learner("forest", ExtraTreesClassifier(20, max_features=0.3), AS_IS, final, 2.0 if n_rows < _FEW_ROWS else 1.0)
+    return Learner(
+        "forest", ExtraTreesClassifier(20, max_features=0.3), AS_IS, final, 2.0 if n_rows < _FEW_ROWS else 1.0
+    )
 
 
 def _boosting(regression: bool, n_rows: int, n_columns: int) -> Learner:
