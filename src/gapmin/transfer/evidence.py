@@ -82,7 +82,7 @@ def posterior_weights(prior: Array, evidence: Array) -> Array:
 
     Examples
     --------
-    >>> posterior_weights(np.array([0.5, 0.5]), np.array([0.0, np.log(3)])).tolist()
+    >>> posterior_weights(np.array([0.5, 0.5]), np.array([0.0, np.log(3)])).round(6).tolist()
     [0.25, 0.75]
     """
     with np.errstate(divide="ignore"):
