@@ -1,6 +1,7 @@
 # Two commands matter: `make demo` and `make test`. Both work on a machine with Python 3.11+, make and a package registry.
 PYTHON ?= python3
 VENV := .venv
+MIN := .venv-min
 BIN := $(VENV)/bin
 STAMPS := $(VENV)/stamps
 PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet --constraint constraints.txt
@@ -11,13 +12,27 @@ JOBS ?= auto
 
 RESULTS := docs/results
 
-.PHONY: demo test lint format bench results coverage clean
+# The parts that need no extra, and the two files of them whose examples do (POT).
+CORE := _utils base boosting domains gap linear selection
+CORE_PATHS = $(foreach part,$(CORE),$(wildcard tests/$(part) tests/test_$(part).py src/gapmin/$(part) src/gapmin/$(part).py))
+NOT_CORE := --ignore=src/gapmin/linear/discrepancy.py --ignore=src/gapmin/linear/wasserstein.py
+
+.PHONY: demo test test-all test-min lint format bench results coverage clean
 
 demo: $(STAMPS)/demo
 	$(BIN)/gapmin demo
 
+# One test of every promise; what takes long, or repeats a check with other settings, is marked slow.
 test: $(STAMPS)/test
+	$(BIN)/python -m pytest -n $(JOBS) --dist worksteal -m "not slow" $(PYTEST_ARGS)
+
+test-all: $(STAMPS)/test
 	$(BIN)/python -m pytest -n $(JOBS) --dist worksteal $(PYTEST_ARGS)
+
+# The core alone, on the oldest versions that pyproject.toml allows.
+# Another Python: make test-min PYTHON=python3.13 MIN=.venv-min-3.13
+test-min: $(MIN)/stamp
+	$(MIN)/bin/python -m pytest -n $(JOBS) --dist worksteal $(CORE_PATHS) $(NOT_CORE) $(PYTEST_ARGS)
 
 coverage: $(STAMPS)/test
 	$(BIN)/python -m pytest -n $(JOBS) --cov=src/gapmin --cov-report=term-missing:skip-covered $(PYTEST_ARGS)
@@ -26,6 +41,9 @@ lint: $(STAMPS)/lint
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+	$(BIN)/lint-imports --no-cache
+	$(BIN)/python tools/check_names.py
+	$(BIN)/python tools/draw_imports.py --check
 
 format: $(STAMPS)/lint
 	$(BIN)/ruff check --fix .
@@ -51,5 +69,10 @@ $(STAMPS)/%: pyproject.toml constraints.txt | $(VENV)/bin/python
 	$(PIP) --editable ".[$*]"
 	@mkdir -p $(STAMPS) && touch $@
 
+$(MIN)/stamp: pyproject.toml constraints-min.txt
+	$(PYTHON) -m venv $(MIN)
+	$(MIN)/bin/python -m pip --disable-pip-version-check install --quiet --constraint constraints-min.txt --editable ".[test-core]"
+	@touch $@
+
 clean:
-	rm -rf $(VENV) build dist src/*.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) $(MIN) build dist src/*.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis

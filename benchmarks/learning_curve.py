@@ -13,13 +13,20 @@ from pathlib import Path
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 import matplotlib
-import numpy as np
 
-from gapmin.datasets import load_newsgroups
 from gapmin.plotting import ErrorCurveDisplay
-from gapmin.reproduce.demo import CLASSIFIERS, run_demo
+from gapmin.reproduce.experiment import Found, Plan
+from gapmin.reproduce.runner import on_this_machine, run_grid
+from gapmin.reproduce.store import Outcomes
+from gapmin.reproduce.tables import TransferGrid
+from gapmin.reproduce.transfer import NEWSGROUPS
 
 SIZES = (20, 50, 100, 200, 500)
+LABELS = {
+    "AdaBoost_T": "AdaBoost on target",
+    "AdaBoost_T&S": "AdaBoost on both",
+    **{name: name for name in ("TrAdaBoost", "TransferBoost", "gapBoost", "gapBoost soft")},
+}
 
 
 def main() -> None:
@@ -30,17 +37,11 @@ def main() -> None:
         "--out", type=Path, default=Path(__file__).parents[1] / "docs" / "images" / "learning-curve.svg"
     )
     args = parser.parse_args()
-    found = run_demo([], curve=load_newsgroups(), curve_sizes=SIZES, n_splits=args.splits).curve
-    errors = {
-        method.label: [
-            [
-                np.mean([c.error for c in found if (c.method, c.n_target, c.split) == (method.label, size, split)])
-                for split in range(args.splits)
-            ]
-            for size in SIZES
-        ]
-        for method in CLASSIFIERS
-    }
+    plan, store = Plan(args.splits), Outcomes()
+    grids = [TransferGrid("", NEWSGROUPS, list(LABELS), {"resample": False, "train": size}) for size in SIZES]
+    run_grid([cell for grid in grids for cell in grid.cells(plan)], store, on_this_machine())
+    blocks = [grid.block(Found(store, plan)) for grid in grids]
+    errors = {label: [block.average(method).errors for block in blocks] for method, label in LABELS.items()}
     matplotlib.rcParams["svg.hashsalt"] = "gapmin"
     display = ErrorCurveDisplay(sizes=SIZES, errors=errors).plot()
     args.out.parent.mkdir(parents=True, exist_ok=True)

@@ -25,10 +25,10 @@ from sklearn.exceptions import ConvergenceWarning
 
 from gapmin.linear import GapWeightingClassifier, WeightedLogisticRegression
 from gapmin.linear._coupled import single_and_pooled_gap
-from gapmin.linear._exact import solve_plain
-from gapmin.linear._losses import LOSSES
-from gapmin.linear._problem import Rows
-from gapmin.linear.instance_weighting import Side, two_domain_gap
+from gapmin.linear._exact import solve_unpenalised
+from gapmin.linear._losses import LOSS_BY_NAME
+from gapmin.linear._problem import WeightedRows
+from gapmin.linear.instance_weighting import DomainObjective, two_domain_gap
 
 LAM, ETA, TASKS = 0.01, 0.25, 5
 
@@ -43,7 +43,7 @@ def clock(job: Callable[[], object], repeats: int) -> float:
     return float(np.median(times))
 
 
-def minimum(rows: Rows, loss: str, ridge: float) -> np.ndarray:
+def minimum(rows: WeightedRows, loss: str, ridge: float) -> np.ndarray:
     """Return the minimiser by CVXPY."""
     h = cp.Variable(rows.X.shape[1])
     score = rows.X @ h
@@ -58,20 +58,20 @@ def minimum(rows: Rows, loss: str, ridge: float) -> np.ndarray:
     return h.value
 
 
-def gaps(tasks: list[Rows], everything: Rows, loss: str) -> dict[str, tuple[Callable, Callable]]:
+def gaps(tasks: list[WeightedRows], everything: WeightedRows, loss: str) -> dict[str, tuple[Callable, Callable]]:
     """Return for each setting our gap and the minimisations that CVXPY needs for it."""
     source, target = tasks[0], tasks[1]
     ridge = ETA * LAM
-    kind = LOSSES[loss]
+    kind = LOSS_BY_NAME[loss]
     y = everything.y
     single = LAM * LAM / (LAM + LAM)
     pooled_penalty = float(TASKS / np.trace(np.eye(TASKS) * TASKS / LAM) * TASKS)
 
     def two() -> object:
-        return two_domain_gap(Side(source, kind, ridge), Side(target, kind, ridge), LAM, ETA)
+        return two_domain_gap(DomainObjective(source, kind, ridge), DomainObjective(target, kind, ridge), LAM, ETA)
 
     def one_each() -> object:
-        sides = [Side(rows, kind, ridge) for rows in tasks]
+        sides = [DomainObjective(rows, kind, ridge) for rows in tasks]
         return [[rows.loss(kind, side.h) for side in sides] for rows in tasks]
 
     def together(own: float, pooled: float) -> Callable[[], object]:
@@ -87,11 +87,13 @@ def gaps(tasks: list[Rows], everything: Rows, loss: str) -> dict[str, tuple[Call
         return run
 
     half = len(y) // 2
-    halves = [Rows(everything.X[part], y[part], everything.weight[part]) for part in (slice(half), slice(half, None))]
+    halves = [
+        WeightedRows(everything.X[part], y[part], everything.weight[part]) for part in (slice(half), slice(half, None))
+    ]
     source, target = halves
     return {
         "instance weighting, feature transfer": (two, lambda: [minimum(rows, loss, ridge) for rows in halves]),
-        "hypothesis transfer": (lambda: solve_plain(everything, kind), lambda: minimum(everything, loss, 0.0)),
+        "hypothesis transfer": (lambda: solve_unpenalised(everything, kind), lambda: minimum(everything, loss, 0.0)),
         f"task weighting ({TASKS} tasks)": (one_each, theirs(ridge, None)),
         f"parameter sharing ({TASKS} tasks)": (together(single, LAM), theirs(single, LAM)),
         f"task covariance ({TASKS} tasks)": (together(LAM, pooled_penalty), theirs(LAM, pooled_penalty)),
@@ -132,19 +134,19 @@ def main() -> None:
         f"N = {args.rows}, d = {d}: how many times faster than CVXPY with Clarabel, in one run "
         "(`benchmarks/linear_speed.py`).",
         "",
-        "| gap of | " + " | ".join(LOSSES) + " |",
-        "|---|" + "---:|" * len(LOSSES),
+        "| gap of | " + " | ".join(LOSS_BY_NAME) + " |",
+        "|---|" + "---:|" * len(LOSS_BY_NAME),
     ]
     table: dict[str, list[str]] = {}
-    for loss in LOSSES:
+    for loss in LOSS_BY_NAME:
         tasks = []
         w = rng.normal(size=d)
         for _ in range(TASKS):
             X = np.hstack([rng.normal(size=(n, d - 1)), np.ones((n, 1))])
             score = X @ (w + 0.5 * rng.normal(size=d)) + 5 * rng.normal(size=n)
             y = np.sign(score) if loss in ("logistic", "hinge") else score
-            tasks.append(Rows(X, y, np.full(n, 1 / n)))
-        everything = Rows(
+            tasks.append(WeightedRows(X, y, np.full(n, 1 / n)))
+        everything = WeightedRows(
             np.vstack([t.X for t in tasks]),
             np.concatenate([t.y for t in tasks]),
             np.concatenate([t.weight / TASKS for t in tasks]),

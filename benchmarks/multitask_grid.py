@@ -19,9 +19,9 @@ from scipy import stats
 from gapmin.datasets import MultitaskSplit
 from gapmin.deep import MultitaskClassifier
 from gapmin.reproduce import names
-from gapmin.reproduce.networks import OBJECTIVES
+from gapmin.reproduce.networks import NETWORK_OBJECTIVES
 
-METHODS: dict[str, Callable] = {name: OBJECTIVES[name] for name in names.METHODS}
+METHODS: dict[str, Callable] = {name: NETWORK_OBJECTIVES[name] for name in names.NETWORK_METHODS}
 KEY = ("setting", "method", "seed")
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-import pandas as pd
 import pytest
 import scipy.sparse as sp
 from joblib import parallel_config
@@ -111,7 +110,12 @@ def test_any_form_of_the_rows(measure):
     size = {"n_permutations": 5} if measure is gap_test else {"n_resamples": 5}
     wanted = measure(InstanceWeightingRegressor(), X, y, sample_domain=DOMAIN, random_state=0, **size).gap
     before = X.copy()
-    for form in (X.tolist(), pd.DataFrame(X, index=np.arange(40) + 7), sp.csr_matrix(X)):
+
+    def forms():
+        yield from (X.tolist(), sp.csr_matrix(X))
+        yield pytest.importorskip("pandas").DataFrame(X, index=np.arange(40) + 7)
+
+    for form in forms():
         found = measure(InstanceWeightingRegressor(), form, list(y), sample_domain=list(DOMAIN), random_state=0, **size)
         assert found.gap == pytest.approx(wanted, rel=1e-6)
     np.testing.assert_array_equal(X, before)
@@ -231,6 +235,7 @@ def test_a_gap_reads_well():
         gap.value = 1.0
 
 
+@pytest.mark.slow
 def test_valid_where_classes_are_rare():
     """Two target rows that may have one class: a way of dealing that counts is as likely as the one found."""
     p_values = []

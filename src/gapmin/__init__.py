@@ -1,17 +1,22 @@
 """Learn from other people's data without being hurt by it."""
 
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
 from gapmin._version import __version__
-from gapmin.boosting import (
-    AdaBoostClassifier,
-    AdaBoostRegressor,
-    GapBoostClassifier,
-    GapBoostRegressor,
-    TrAdaBoostClassifier,
-    TrAdaBoostRegressor,
-    TransferBoostClassifier,
-)
-from gapmin.domains import TargetKFold, TargetShuffleSplit, split_domains, stack_domains
-from gapmin.selection import TransferClassifierCV, TransferRegressorCV
+
+if TYPE_CHECKING:
+    from gapmin.boosting import (
+        AdaBoostClassifier,
+        AdaBoostRegressor,
+        GapBoostClassifier,
+        GapBoostRegressor,
+        TrAdaBoostClassifier,
+        TrAdaBoostRegressor,
+        TransferBoostClassifier,
+    )
+    from gapmin.domains import TargetKFold, TargetShuffleSplit, split_domains, stack_domains
+    from gapmin.selection import TransferClassifierCV, TransferRegressorCV
 
 __all__ = [
     "AdaBoostClassifier",
@@ -29,3 +34,20 @@ __all__ = [
     "split_domains",
     "stack_domains",
 ]
+
+_HOMES = ("boosting", "domains", "selection")
+_SUBPACKAGES = (*_HOMES, "base", "gap", "linear")
+
+
+def __getattr__(name: str) -> Any:
+    """Import what is asked for: `gapmin --help` and `gapmin.datasets` need none of the estimators."""
+    if name in _SUBPACKAGES:
+        return import_module(f"gapmin.{name}")
+    if name in __all__:
+        homes = (import_module(f"gapmin.{home}") for home in _HOMES)
+        return next(getattr(home, name) for home in homes if hasattr(home, name))
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__, *_SUBPACKAGES})

@@ -34,7 +34,7 @@ __all__ = ["TARGET", "TargetKFold", "TargetShuffleSplit", "check_domains", "spli
 TARGET = -1
 """The number that `stack_domains` gives to the rows of the target."""
 
-Domain = tuple[Any, Any]
+Labelled = tuple[Any, Any]
 
 
 def check_domains(sample_domain: ArrayLike | None, n_rows: int) -> NDArray[np.int64]:
@@ -86,7 +86,7 @@ def check_domains(sample_domain: ArrayLike | None, n_rows: int) -> NDArray[np.in
 
 
 def stack_domains(
-    *, target: Domain, sources: Sequence[Domain] | Mapping[Any, Domain]
+    *, target: Labelled, sources: Sequence[Labelled] | Mapping[Any, Labelled]
 ) -> tuple[Any, NDArray[Any], NDArray[np.int64]]:
     """Put a target and its sources into one X, y and `sample_domain`, as the estimators take them.
 
@@ -133,7 +133,7 @@ def stack_domains(
     return X, y, sample_domain
 
 
-def split_domains(X: Any, y: ArrayLike, sample_domain: ArrayLike | None) -> tuple[Domain, dict[int, Domain]]:
+def split_domains(X: Any, y: ArrayLike, sample_domain: ArrayLike | None) -> tuple[Labelled, dict[int, Labelled]]:
     """Undo `stack_domains`: the target's (X, y), and a dictionary of the sources' by number.
 
     Examples
@@ -149,7 +149,7 @@ def split_domains(X: Any, y: ArrayLike, sample_domain: ArrayLike | None) -> tupl
     if not (hasattr(X, "iloc") or hasattr(X, "shape") or hasattr(X, "__dataframe__")):
         X = np.asarray(X)
 
-    def part(wanted: NDArray[np.bool_]) -> Domain:
+    def part(wanted: NDArray[np.bool_]) -> Labelled:
         rows = np.flatnonzero(wanted)
         return _safe_indexing(X, rows), labels[rows]
 

@@ -15,10 +15,9 @@ from sklearn.utils import _safe_indexing, check_random_state
 from sklearn.utils.validation import _num_samples, check_consistent_length
 
 from gapmin._utils.parallel import run_parallel
+from gapmin._utils.typing import Array
 
 __all__ = ["GapInterval", "GapTest", "PerformanceGap", "RiskBound", "gap_interval", "gap_test"]
-
-Array = NDArray[np.floating]
 
 
 @dataclass(frozen=True)

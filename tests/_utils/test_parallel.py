@@ -5,17 +5,15 @@ import os
 import signal
 import subprocess
 import sys
-import tempfile
-import time
 from operator import truediv
 from pathlib import Path
 
-import psutil
 import pytest
 from joblib import parallel_config
 
 import gapmin
 from gapmin._utils.parallel import run_parallel
+from gapmin_support.processes import children_of, is_alive, traces_of, wait_until
 
 SOURCE = Path(gapmin.__file__).parent
 
@@ -96,7 +94,7 @@ def test_a_script_that_is_ended_leaves_nothing_behind(number, to_all):
     script = subprocess.Popen([sys.executable, "-c", SCRIPT], stdout=subprocess.PIPE, start_new_session=True)
     with script:
         assert [script.stdout.readline() for _ in range(2)] == [b"busy\n", b"busy\n"]
-        started = psutil.Process(script.pid).children(recursive=True)
+        started = children_of(script.pid)
         assert any(path.is_dir() for path in traces_of(script.pid))
         (os.killpg if to_all else os.kill)(script.pid, number)
         assert script.wait(60) == -number
@@ -104,24 +102,3 @@ def test_a_script_that_is_ended_leaves_nothing_behind(number, to_all):
     assert len(started) >= 4  # two workers, two trackers
     wait_until(lambda: not any(is_alive(each) for each in started))
     assert not traces_of(script.pid)
-
-
-def traces_of(pid):
-    """Return what joblib keeps for the workers of a process: folders of arrays, semaphores."""
-    places = {Path("/dev/shm"), Path(tempfile.gettempdir())}
-    names = f"joblib_memmapping_folder_{pid}_*", f"sem.loky-{pid}-*"
-    return [path for place in places for name in names for path in place.glob(name)]
-
-
-def is_alive(process):
-    try:
-        return process.status() != psutil.STATUS_ZOMBIE
-    except psutil.NoSuchProcess:
-        return False
-
-
-def wait_until(ready, seconds=10):
-    end = time.monotonic() + seconds
-    while not ready():
-        assert time.monotonic() < end, "waited in vain"
-        time.sleep(0.05)

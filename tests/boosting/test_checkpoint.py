@@ -25,6 +25,8 @@ from gapmin import (
     boosting,
 )
 
+pytest.importorskip("skops")
+
 BOOSTERS = [getattr(boosting, name) for name in boosting.__all__]
 KEPT = (
     "estimator_weights_",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import io
 import os
 import sys
 
@@ -19,8 +20,10 @@ from sklearn.preprocessing import FunctionTransformer
 from sklearn.svm import SVC
 from sklearn.tree import DecisionTreeClassifier
 
-from gapmin import AdaBoostClassifier, GapBoostClassifier
+from gapmin import AdaBoostClassifier, GapBoostClassifier, __version__
 from gapmin_support.crafted import add_entry, craft, node, objects, pairs, several, text, thing
+
+pytest.importorskip("skops")
 
 FILES = ("state.skops", "round-00001.skops")
 
@@ -44,6 +47,16 @@ def refused(folder, learner=None, **settings):
     assert "\n" not in line
     assert "checkpoint_dir" in line
     return line
+
+
+@pytest.mark.parametrize("file", FILES)
+def test_a_file_of_an_earlier_format_says_who_wrote_it_and_what_to_do(file, tmp_path):
+    boost(tmp_path)
+    change = {"format": 2, "versions": {"gapmin": "0.0.9"}}
+    craft(tmp_path / file, tmp_path / file, facts=lambda facts: facts | change)
+    line = refused(tmp_path)
+    assert f"it was written by gapmin 0.0.9 in format 2, and gapmin {__version__} reads format 3" in line
+    assert line.endswith(": name another checkpoint_dir, or remove this one to start anew")
 
 
 def calls(place):
@@ -220,9 +233,20 @@ def break_log_weight(tree):
     tree["content"]["log_weight"] = text(1.0)
 
 
+def forget_log_weight(tree):
+    tree["content"]["log_weight"] = text(None)
+
+
+def add_key(tree):
+    add_entry(tree, "more", text(1.0))
+
+
 @pytest.mark.parametrize(
     ("file", "change"),
     [
+        (FILES[0], forget_log_weight),
+        (FILES[0], add_key),
+        (FILES[1], add_key),
         (FILES[1], break_record),
         (FILES[1], break_mass),
         (FILES[1], break_alpha),
@@ -294,3 +318,41 @@ def test_learners_that_are_not_ours_go_on_to_the_same_model(tmp_path):
         resumed = boost(folder, learner, n_estimators=4)
         whole = boost(folder.with_name(f"{folder.name}-whole"), learner, n_estimators=4)
         np.testing.assert_array_equal(resumed.decision_function(X), whole.decision_function(X))
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="needs symbolic links")
+@pytest.mark.parametrize("file", ["round-00001.skops", "round-00002.skops"])
+def test_a_link_in_the_folder_is_replaced_not_followed(tmp_path, file):
+    folder, own = tmp_path / "rounds", tmp_path / "own.txt"
+    folder.mkdir()
+    own.write_text("mine")
+    (folder / file).symlink_to(own)
+    boost(folder)
+    assert own.read_text() == "mine"
+    assert not (folder / file).is_symlink()
+
+
+@pytest.mark.parametrize("n_rounds", [0, -1, True])
+def test_a_checkpoint_without_rounds_is_refused(tmp_path, n_rounds):
+    boost(tmp_path)
+
+    def facts(said):
+        said["n_rounds"], said["ended"] = n_rounds, True
+
+    craft(tmp_path / FILES[0], tmp_path / FILES[0], facts=facts)
+    assert "rounds" in refused(tmp_path)
+
+
+def test_a_setting_of_another_kind_is_refused(tmp_path):
+    """A text of NumPy's is a text to scikit-learn too."""
+    boost(tmp_path, GaussianNB())
+    buffer = io.BytesIO()
+    np.save(buffer, np.array("somewhere"))
+
+    def schema(tree):
+        (learner,) = objects(tree, "GaussianNB")
+        own = node("NdArrayNode", "numpy.str_", type="numpy", file="9001.npy")
+        learner["content"]["content"]["var_smoothing"] = own
+
+    craft(tmp_path / FILES[1], tmp_path / FILES[1], schema=schema, arrays={"9001.npy": buffer.getvalue()})
+    assert "var_smoothing" in refused(tmp_path, GaussianNB())

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import joblib
 import numpy as np
-import pandas as pd
-import polars as pl
 import pytest
 import scipy.sparse as sp
 from sklearn import config_context
@@ -19,7 +17,6 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from sklearn.svm import LinearSVC
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from gapmin import (
     AdaBoostClassifier,
@@ -32,28 +29,28 @@ from gapmin import (
     TransferBoostClassifier,
 )
 from gapmin.linear import WeightedLogisticRegression
+from gapmin_support.checks import scikit_learn_checks
 
 PLAIN = [
     AdaBoostClassifier(),
     AdaBoostRegressor(),
     GapBoostClassifier(),
-    GapBoostClassifier(exact_cap=True, gamma_max=0.5, target_share=0.5, vote="soft"),
     GapBoostRegressor(),
     TrAdaBoostClassifier(),
     TrAdaBoostRegressor(),
     TransferBoostClassifier(),
     WeightedLogisticRegression(),
 ]
-RESAMPLED = [
-    type(e)(resample=True, n_estimators=3, random_state=0)
-    for e in PLAIN
-    if hasattr(e, "resample") and not getattr(e, "exact_cap", False)
+OTHER_SETTINGS = [
+    GapBoostClassifier(exact_cap=True, gamma_max=0.5, target_share=0.5, vote="soft"),
+    *(type(e)(resample=True, n_estimators=3, random_state=0) for e in PLAIN if hasattr(e, "resample")),
 ]
 EQUIVALENCE = [f"check_sample_weight_equivalence_on_{kind}_data" for kind in ("dense", "sparse")]
 
 
-@parametrize_with_checks(
-    PLAIN + RESAMPLED,
+@scikit_learn_checks(
+    PLAIN,
+    OTHER_SETTINGS,
     expected_failed_checks=lambda e: (
         dict.fromkeys(EQUIVALENCE, "a bootstrap is not a weight") if getattr(e, "resample", False) else {}
     ),
@@ -172,6 +169,7 @@ def test_soft_votes_are_tanh_of_half_the_log_odds(data):
 
 
 def test_frames_reach_the_learner_as_they_are(data):
+    pd = pytest.importorskip("pandas")
     X, y, sample_domain = data
     frame = pd.DataFrame(X, columns=list("abcd"))
     frame["colour"] = np.where(X[:, 0] > 0, "red", "green")
@@ -184,21 +182,25 @@ def test_frames_reach_the_learner_as_they_are(data):
         clf.predict(frame[["b", "a", "c", "d", "colour"]])
 
 
-@pytest.mark.parametrize("make", [pd.DataFrame, pl.DataFrame], ids=["pandas", "polars"])
+@pytest.mark.parametrize("library", ["pandas", "polars"])
 @pytest.mark.parametrize("learner", [None, DecisionTreeClassifier(max_depth=2, random_state=0)])
-def test_frames_of_numbers_give_what_arrays_give(data, make, learner):
+def test_frames_of_numbers_give_what_arrays_give(data, library, learner):
     X, y, sample_domain = data
-    frame = make({f"x{j}": X[:, j] for j in range(4)})
+    frame = pytest.importorskip(library).DataFrame({f"x{j}": X[:, j] for j in range(4)})
     from_frame = GapBoostClassifier(learner, n_estimators=3, random_state=0).fit(frame, y, sample_domain=sample_domain)
     from_array = GapBoostClassifier(learner, n_estimators=3, random_state=0).fit(X, y, sample_domain=sample_domain)
     np.testing.assert_array_equal(from_frame.decision_function(frame), from_array.decision_function(X))
     assert from_frame.feature_names_in_.tolist() == ["x0", "x1", "x2", "x3"]
 
 
+def to_frame(X):
+    return pytest.importorskip("pandas").DataFrame(X)
+
+
 def test_an_empty_frame_is_refused(data):
     X, y, _ = data
     with pytest.raises(ValueError, match="0 rows"):
-        GapBoostClassifier(DecisionTreeClassifier()).fit(pd.DataFrame(X)[:0], y[:0])
+        GapBoostClassifier(DecisionTreeClassifier()).fit(to_frame(X)[:0], y[:0])
 
 
 @pytest.mark.parametrize("learner", [None, LogisticRegression(tol=1e-8)])
@@ -236,7 +238,7 @@ def test_nan_goes_to_learners_that_take_it_and_to_no_others(data):
         GapBoostClassifier().fit(X, y, sample_domain=sample_domain)
 
 
-@pytest.mark.parametrize("convert", [np.asarray, pd.DataFrame, sp.csr_array], ids=["array", "frame", "sparse"])
+@pytest.mark.parametrize("convert", [np.asarray, to_frame, sp.csr_array], ids=["array", "frame", "sparse"])
 def test_nan_goes_to_a_pipeline_that_fills_it_in(data, convert):
     X, y, sample_domain = data
     X = X.copy()
@@ -369,6 +371,7 @@ def test_a_progress_bar_only_when_asked_for(data, capsys):
     X, y, sample_domain = data
     GapBoostClassifier(n_estimators=2).fit(X, y, sample_domain=sample_domain)
     assert capsys.readouterr() == ("", "")
+    pytest.importorskip("rich")
     GapBoostClassifier(n_estimators=2, verbose=1).fit(X, y, sample_domain=sample_domain)
     out, err = capsys.readouterr()
     assert out == ""

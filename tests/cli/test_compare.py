@@ -9,13 +9,12 @@ from functools import partial
 import numpy as np
 import pytest
 
-typer = pytest.importorskip("typer")
+pytest.importorskip("typer")
 pd = pytest.importorskip("pandas")
-
-from typer.testing import CliRunner  # noqa: E402
 
 from gapmin import study  # noqa: E402
 from gapmin.cli import compare  # noqa: E402
+from gapmin_support.commands import invoke  # noqa: E402
 
 APP = """
 import typer
@@ -27,14 +26,7 @@ app()
 
 
 def run(*arguments):
-    app = typer.Typer(pretty_exceptions_enable=False)
-    compare.add_to(app)
-
-    @app.callback()
-    def root():
-        pass
-
-    return CliRunner().invoke(app, ["compare", *map(str, arguments)])
+    return invoke([compare], "compare", *arguments)
 
 
 def write(path, n_rows, sign=1, seed=0, **columns):
@@ -71,14 +63,13 @@ def test_prints_what_was_read_the_tables_and_the_verdict_last(files, tmp_path):
     done = run(*files, "--report", page, "--jobs", 1)
     assert done.exit_code == 0, done.output
     lines = done.stdout.splitlines()
-    assert lines[:4] == [
-        "t, the target: 24 labelled rows",
-        "good: 60 rows",
-        "bad: 60 rows",
-        "3 columns to predict 'kind' from",
+    roles, sizes = ("target", "source", "source"), (24, 60, 60)
+    assert lines[:3] == [
+        f"{role}  {path}  {size} rows" for role, path, size in zip(roles, files[1:6:2], sizes, strict=True)
     ]
-    assert any(line.startswith("- the task is classification, because") for line in lines)
-    assert "- dropped column 'day': not in every file" in lines
+    assert "Predicting kind from 3 columns (3 numbers) ..." in lines
+    assert any(line.startswith("note: the task is classification, because") for line in lines)
+    assert "note: dropped column 'day': not in every file" in lines
     for word in ("target alone", "hurts", "weighted pooling", "TransferBoost", "TransferCV"):
         assert word in " ".join(done.stdout.split())
     last = done.stdout.rstrip().split("\n\n")[-1]
@@ -191,6 +182,7 @@ def test_wrong_usage_ends_in_one_line_before_any_work(files, tmp_path, monkeypat
     assert done.stderr.count("\n") == 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seconds", [0.5, 3])  # while the workers start, and into the fits
 def test_ctrl_c_leaves_nothing_behind(files, tmp_path, seconds):
     out = tmp_path / "out"
@@ -204,7 +196,7 @@ def test_ctrl_c_leaves_nothing_behind(files, tmp_path, seconds):
         env={**os.environ, "OMP_NUM_THREADS": "1"},
     )
     assert process.stdout is not None
-    assert process.stdout.readline() == "t, the target: 24 labelled rows\n"
+    assert process.stdout.readline() == f"target  {files[1]}  24 rows\n"
     time.sleep(seconds)
     assert process.poll() is None
     for _ in range(20):  # pressed again where it is not heard, as people do
@@ -230,6 +222,7 @@ def test_a_file_that_is_read_is_not_written_over(files):
     assert files[1].read_bytes() == before
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("quick")
 def test_sources_of_one_name_and_one_called_target_are_told_apart(tmp_path):
     paths = [tmp_path / name for name in ("s\x01.csv", "s\x02.csv", "target.csv")]

@@ -3,27 +3,19 @@ import json
 import numpy as np
 import pytest
 
-typer = pytest.importorskip("typer")
+pytest.importorskip("typer")
 pytest.importorskip("mlxtend")
 pd = pytest.importorskip("pandas")
 
-from typer.testing import CliRunner  # noqa: E402
-
 from gapmin.cli import example  # noqa: E402
 from gapmin.study import read_study, read_table  # noqa: E402
+from gapmin_support.commands import invoke  # noqa: E402
 
 FILES = {"README.txt", "europe.csv", "fleet.csv", "new-answers.csv", "new.csv", "target.csv", "usa.csv"}
 
 
 def run(*arguments):
-    app = typer.Typer(pretty_exceptions_enable=False)
-    example.add_to(app)
-
-    @app.callback()
-    def root():
-        pass
-
-    return CliRunner().invoke(app, ["example", *map(str, arguments)])
+    return invoke([example], "example", *arguments)
 
 
 def names(folder):

@@ -1,4 +1,4 @@
-"""``gapmin fit``, ``predict`` and ``explain`` on files made here; test_cli_fit_processes.py has them as processes."""
+"""``gapmin fit``, ``predict`` and ``explain`` on files made here; test_fit_processes.py has them as processes."""
 
 import gzip
 import hashlib
@@ -10,33 +10,30 @@ import zipfile
 import numpy as np
 import pytest
 
-typer = pytest.importorskip("typer")
+pytest.importorskip("typer")
 pd = pytest.importorskip("pandas")
 pytest.importorskip("skops")
 pytest.importorskip("pyarrow")
 
 from sklearn.pipeline import Pipeline  # noqa: E402
-from typer.testing import CliRunner  # noqa: E402
 
 from gapmin import GapBoostClassifier, TransferClassifierCV  # noqa: E402
 from gapmin.cli import explain, fit, predict  # noqa: E402
-from gapmin.cli._files import print_json  # noqa: E402
+from gapmin.cli._printing import print_json  # noqa: E402
 from gapmin.saved import ModelFileError, load_model, save_model  # noqa: E402
 from gapmin.saved._archive import pack  # noqa: E402
 from gapmin.selection import explain as explain_rows  # noqa: E402
 from gapmin.study import model as model_of_a_study  # noqa: E402
 from gapmin.study import preprocessor, read_study, read_table  # noqa: E402
-from gapmin.study.model import StudyFile, as_in_files, load_study_model  # noqa: E402
+from gapmin.study.model import StudyFile, load_study_model, with_file_rows  # noqa: E402
+from gapmin_support.commands import invoke  # noqa: E402
 
 YES, NO = "<script>yes</script>", "[red]no[/red]"
 COLOUR, LABEL = "colour [bold]", "<b>kind</b>"
 
 
 def run(*arguments):
-    app = typer.Typer(pretty_exceptions_enable=False)
-    for command in (fit, predict, explain):
-        command.add_to(app)
-    return CliRunner(env={"COLUMNS": "200"}).invoke(app, list(map(str, arguments)))
+    return invoke([fit, predict, explain], *arguments, COLUMNS="200")
 
 
 def table(seed, n, *, regression=False, shift=0.0):
@@ -387,7 +384,7 @@ def test_rows_are_numbered_as_in_their_file():
         StudyFile(role, name, f"{name}.csv", 30, "") for role, name in zip("tss", ("new", "one", "two"), strict=True)
     ]
     rows = {"one": np.arange(3, 33), "two": np.arange(30)}
-    made = as_in_files(found, domain, files, rows)
+    made = with_file_rows(found, domain, files, rows)
     assert made.sources[0].name == "new"
     weight = booster.sample_weight_ * 90 / booster.sample_weight_.sum()
     for use in made.used:
@@ -516,6 +513,7 @@ def test_help_ends_with_an_example():
         assert f"Example: gapmin {command} " in said.split("--help")[-1]
 
 
+@pytest.mark.slow
 def test_texts_are_texts_also_where_all_of_them_could_be_numbers(tmp_path):
     rng = np.random.default_rng(0)
 

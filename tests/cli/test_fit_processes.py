@@ -5,7 +5,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 
 import numpy as np
 import psutil
@@ -15,7 +14,9 @@ pytest.importorskip("typer")
 pd = pytest.importorskip("pandas")
 pytest.importorskip("skops")
 
+from gapmin.study import StudyFiles  # noqa: E402
 from gapmin.study.model import fit_study  # noqa: E402
+from gapmin_support.processes import wait_until, workers_of  # noqa: E402
 
 COMMANDS = """
 import typer
@@ -55,7 +56,7 @@ def test_the_whole_path_with_two_processes_equals_one(folder):
     fitted = run(folder, *FIT, "-o", "model.skops", "--jobs", "2", "--force")
     assert (fitted.returncode, fitted.stderr) == (0, "")
     assert fitted.stdout.endswith("Next:\n  gapmin predict model.skops new.csv -o predictions.csv\n")
-    model = fit_study(folder / "target.csv", [folder / "old.csv"], "price", n_jobs=1)
+    model = fit_study(StudyFiles(folder / "target.csv", [folder / "old.csv"], "price"), n_jobs=1)
     assert model.save(folder / "again.skops").read_bytes() == old.read_bytes()
 
     assert run(folder, "predict", "model.skops", "new.csv", "-o", "out.csv").returncode == 0
@@ -80,10 +81,7 @@ def test_ctrl_c_leaves_the_old_model_and_nothing_else(folder, jobs):
     ) as fit:
         while not (line := fit.stdout.readline()).startswith("Predicting price"):
             assert line, fit.stderr.read()
-        started = []
-        while jobs == "2" and not any("LokyProcess" in " ".join(each.cmdline()) for each in started):
-            time.sleep(0.05)
-            started = psutil.Process(fit.pid).children(recursive=True)
+        started = wait_until(lambda: workers_of(fit.pid), 300) if jobs == "2" else []
         for _ in range(30):  # pressed again where it is not heard, as people do
             os.killpg(fit.pid, signal.SIGINT)  # as a terminal does: to the workers too
             try:
@@ -99,6 +97,7 @@ def test_ctrl_c_leaves_the_old_model_and_nothing_else(folder, jobs):
     assert not psutil.wait_procs(started, timeout=60)[1]
 
 
+@pytest.mark.slow
 def test_what_is_wrong_is_one_line_and_exit_code_2(folder):
     (folder / "model.skops").write_bytes(b"\x80\x04.")
     for arguments, said in (

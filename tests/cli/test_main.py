@@ -43,25 +43,7 @@ def test_the_package_is_a_command_too():
 
 
 def test_the_demo_loads_torch_only_when_it_trains_networks():
-    done = _python("import sys; from gapmin.reproduce import demo, demo_page; assert 'torch' not in sys.modules")
-    assert done.returncode == 0, done.stderr
-
-
-def test_without_torch_there_is_no_plan_to_train_networks():
-    done = _python(
-        """
-        import sys
-
-        class NoTorch:
-            def find_spec(self, name, path=None, target=None):
-                if name.partition(".")[0] == "torch":
-                    raise ModuleNotFoundError("No module named 'torch'")
-
-        sys.meta_path.insert(0, NoTorch())
-        from gapmin.reproduce.demo_multitask import multitask_plan
-        assert multitask_plan() is None
-        """
-    )
+    done = _python("import sys; from gapmin.reproduce import demo; assert 'torch' not in sys.modules")
     assert done.returncode == 0, done.stderr
 
 
@@ -183,48 +165,45 @@ def test_a_bug_keeps_its_traceback(monkeypatch, tmp_path):
 
 @pytest.fixture
 def small_demo(monkeypatch):
-    from gapmin.datasets import load_digits_transfer, load_thirds
-    from gapmin.reproduce import demo
+    from gapmin.reproduce import demo_sections
 
-    small = [load_digits_transfer("digits", binary=True), load_thirds("diabetes")[0]]
-    monkeypatch.setattr(demo, "demo_problems", lambda quick: small)
-    monkeypatch.setattr(demo, "CURVE_SIZES", (20,))
-    monkeypatch.setattr(demo, "N_PERMUTATIONS", 4)
+    monkeypatch.setattr(demo_sections, "QUICK_PROBLEMS", ("digits -> mnist, odd", "diabetes low"))
 
 
 @pytest.mark.usefixtures("small_demo")
 def test_demo_writes_its_report_and_shows_its_tables(monkeypatch, tmp_path, capsys):
     from gapmin.datasets import MultitaskProblem
-    from gapmin.reproduce import demo_multitask
+    from gapmin.deep import MLP
+    from gapmin.reproduce import networks
 
-    X = np.random.default_rng(0).normal(size=(60, 4))
-    tasks = dict.fromkeys(("left hand", "right hand"), (X, X[:, 0] > 0))
-    plan = demo_multitask.MultitaskPlan(MultitaskProblem("hands", tasks, train_size=30), 30, epochs=2)
-    monkeypatch.setattr(demo_multitask, "multitask_plan", lambda quick: plan)
+    X = np.random.default_rng(0).normal(size=(120, 4)).astype(np.float32)
+    tasks = dict.fromkeys(("mnist", "mnist_m", "digits"), (X, X[:, 0] > 0))
+    small = networks.Setup(MultitaskProblem("small", tasks, train_size=30), MLP(4, (8,)), 32)
+    monkeypatch.setattr(networks, "setup", lambda name: small)
     out = tmp_path / "report.html"
-    assert cli._run(["demo", "--splits", "1", "--jobs", "1", "--out", str(out)]) == 0
+    assert cli._run(["demo", "--quick", "--splits", "1", "--jobs", "1", "--out", str(out)]) == 0
     shown = capsys.readouterr()
-    assert "Classification: % error" in shown.out
+    assert "Classification, error in %: mean over 1 split" in shown.out
     assert "diabetes low" in shown.out
-    assert "gapBoost beats AdaBoost on both on" in shown.out
+    assert "Of 1 classification problem, gapBoost has lower mean error on" in shown.out
     assert "Performance gap of each source" in shown.out
-    assert "diabetes low, source 2" in shown.out  # apart, though the league pools them
-    assert "2 tasks trained together: % error, 1 split" in shown.out
-    assert "Gamma: weight that the task of a row gives" in shown.out
-    assert "2 epochs are few" in shown.out
+    assert "diabetes low, source 1" in shown.out  # apart, though the boosters have them as one
+    assert "Tasks trained together, 100 rows of each, error in %: mean over 1 split" in shown.out
+    assert "In Gamma a task gives this share of its weight to itself" in shown.out
+    assert "5 epochs of training are few" in shown.out
     assert "left out" not in shown.out
     assert "100% of" in shown.err
     page = out.read_text(encoding="utf-8")
     assert page.startswith("<!DOCTYPE html>")
-    assert "What each task learns from" in page
-    assert "2 epochs in batches of up to 32" in page
+    assert "Gamma: what each task learns from" in page
+    assert "5 epochs at a learning rate of 0.001" in page
 
 
 @pytest.mark.usefixtures("small_demo")
 def test_demo_without_torch_says_in_a_line_what_it_left_out(monkeypatch, tmp_path, capsys):
-    monkeypatch.setitem(sys.modules, "gapmin.deep", None)
+    monkeypatch.setitem(sys.modules, "torch", None)
     out = tmp_path / "report.html"
-    assert cli._run(["demo", "--splits", "1", "--jobs", "1", "--out", str(out)]) == 0
+    assert cli._run(["demo", "--quick", "--splits", "1", "--jobs", "1", "--out", str(out)]) == 0
     shown = capsys.readouterr().out
     assert 'multitask part left out: pip install "gapmin[deep]"' in shown.splitlines()
     assert "gapMTNN" not in shown

@@ -16,8 +16,8 @@ from sklearn.dummy import DummyClassifier
 
 from gapmin import cli
 from gapmin import study as study_package
+from gapmin._utils import io as io_module
 from gapmin.reporting import Report
-from gapmin.reporting import html as html_module
 from gapmin.study import model as model_module
 from gapmin.study import read_study
 
@@ -190,14 +190,14 @@ def test_predictions_without_space_are_one_line_and_no_file(monkeypatch, capsys,
 
 def test_an_example_without_space_leaves_none_of_its_files(monkeypatch, capsys, tmp_path):
     (tmp_path / "usa.csv").write_text("mine")
-    whole = html_module.write_atomically
+    whole = io_module.write_atomically
 
     def until_the_third(content, path):
         if path.name == "usa.csv":
             raise OSError(28, "No space left on device")
         return whole(content, path)
 
-    monkeypatch.setattr(html_module, "write_atomically", until_the_third)
+    monkeypatch.setattr(io_module, "write_atomically", until_the_third)
     assert gapmin(monkeypatch, "example", tmp_path, "--force") == 2
     assert "cannot be written to (No space left on device)" in capsys.readouterr().err
     assert os.listdir(tmp_path) == ["usa.csv"]

@@ -7,15 +7,14 @@ import os
 import signal
 import subprocess
 import sys
-import time
 
-import psutil
 import pytest
 
 from gapmin import cli
 from gapmin.reproduce import NAMES
 from gapmin.reproduce.store import JOURNAL, Store
 from gapmin_support.outcomes import made_up_outcome
+from gapmin_support.processes import wait_until, workers_of
 
 COMMAND = [sys.executable, "-c", "from gapmin.cli import main; main()", "reproduce"]
 GRID = ["table1", "--splits", "3", "--jobs", "2"]
@@ -37,34 +36,21 @@ def n_done(folder):
     return journal.read_bytes().count(b"\n") if journal.exists() else 0
 
 
-def wait_for(ready, seconds=300):
-    end = time.monotonic() + seconds
-    while time.monotonic() < end:
-        if found := ready():
-            return found
-        time.sleep(0.05)
-    raise AssertionError("waited in vain")
-
-
-def workers(runner):
-    return [each for each in psutil.Process(runner.pid).children() if "LokyProcess" in " ".join(each.cmdline())]
-
-
 @pytest.mark.slow
 def test_killed_twice_and_resumed_is_as_never_killed(tmp_path):
     whole, killed = tmp_path / "whole", tmp_path / "killed"
     assert run(*GRID, "--out", str(whole)).returncode == 0
 
     with subprocess.Popen([*COMMAND, *GRID, "--out", str(killed)], stdout=subprocess.DEVNULL) as runner:
-        wait_for(lambda: n_done(killed) >= 2)
+        wait_until(lambda: n_done(killed) >= 2, 300)
         runner.send_signal(signal.SIGKILL)
     kept = n_done(killed)
     assert 2 <= kept < 12
     assert not (killed / "table1.md").exists()
 
     with subprocess.Popen([*COMMAND, *GRID, "--out", str(killed)], stdout=subprocess.PIPE, text=True) as runner:
-        wait_for(lambda: n_done(killed) > kept)
-        workers(runner)[0].kill()
+        wait_until(lambda: n_done(killed) > kept, 300)
+        workers_of(runner.pid)[0].kill()
         said, _ = runner.communicate()
     assert runner.returncode == 0
     assert f"{12 - kept} cells run, {kept} kept from before" in said
@@ -83,7 +69,7 @@ def test_ctrl_c_keeps_what_is_done_and_says_so(tmp_path):
     with subprocess.Popen(
         [*COMMAND, *GRID, "--out", str(out)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     ) as runner:
-        wait_for(lambda: n_done(out) >= 1)
+        wait_until(lambda: n_done(out) >= 1, 300)
         runner.send_signal(signal.SIGINT)
         _, said = runner.communicate()
     assert runner.returncode == 130

@@ -3,12 +3,10 @@
 import signal
 import subprocess
 import sys
-import tempfile
-import time
-from pathlib import Path
 
-import psutil
 import pytest
+
+from gapmin_support.processes import children_of, is_alive, traces_of, wait_until, workers_of
 
 for package in ("typer", "rich", "pandas", "skops"):
     pytest.importorskip(package)
@@ -38,33 +36,14 @@ def test_nothing_is_left_of_a_command_that_is_ended(cars, command, number, code)
     before = {path.name for path in cars.iterdir()} | {"results"}
     arguments = [sys.executable, "-m", "gapmin", *COMMANDS[command], "--jobs", "2"]
     with subprocess.Popen(arguments, cwd=cars, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as parent:
-        started = []
-        while sum("LokyProcess" in " ".join(each.cmdline()) for each in started) < 2:
-            assert parent.poll() is None, parent.stderr.read()
-            time.sleep(0.05)
-            started = psutil.Process(parent.pid).children(recursive=True)
+        wait_until(lambda: parent.poll() is not None or len(workers_of(parent.pid)) >= 2, 300)
+        assert parent.poll() is None, parent.stderr.read()
+        started = children_of(parent.pid)
         parent.send_signal(number)
         assert parent.wait(60) == code
-        end = time.monotonic() + 10
-        while any(is_alive(each) for each in started) or traces_of(parent.pid):
-            assert time.monotonic() < end, (started, traces_of(parent.pid))
-            time.sleep(0.05)
+        wait_until(lambda: not any(is_alive(each) for each in started) and not traces_of(parent.pid), 10)
         assert "Traceback" not in parent.stderr.read()
     assert {path.name for path in cars.iterdir()} <= before
-
-
-def is_alive(process):
-    try:
-        return process.status() != psutil.STATUS_ZOMBIE
-    except psutil.NoSuchProcess:
-        return False
-
-
-def traces_of(pid):
-    """Return what joblib keeps for the workers of a process: folders of arrays, semaphores."""
-    places = {Path("/dev/shm"), Path(tempfile.gettempdir())}
-    names = f"joblib_memmapping_folder_{pid}_*", f"sem.loky-{pid}-*"
-    return [path for place in places for name in names for path in place.glob(name)]
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])

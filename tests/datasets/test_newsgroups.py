@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from gapmin.datasets import load_newsgroups
-from gapmin.datasets._newsgroups import _corpus_file, _words
+from gapmin.datasets._newsgroups import _words
+from gapmin.datasets.catalogue import find_file
 
 needs_data = pytest.mark.skipif(not os.environ.get("GAPMIN_DATA"), reason="GAPMIN_DATA is not set")
 
@@ -14,7 +15,7 @@ needs_data = pytest.mark.skipif(not os.environ.get("GAPMIN_DATA"), reason="GAPMI
 @pytest.mark.data
 @needs_data
 def test_words_of_the_whole_corpus():
-    words, group = _words(_corpus_file(None))
+    words, group = _words(find_file("20newsgroups/20news-bydate_py3.pkz"))
     assert words.shape == (18846, 26214)
     assert np.unique(group).size == 20
     np.testing.assert_array_equal(np.unique(words.data), [1.0])
@@ -39,7 +40,7 @@ def test_features_are_left_singular_vectors_of_both_domains_together():
     np.testing.assert_allclose(Z / Z.std(axis=0), X, atol=1e-10)
 
     # The singular values are those of the words of these articles: W' u = s v with v of length one.
-    words, group = _words(_corpus_file(None))
+    words, group = _words(find_file("20newsgroups/20news-bydate_py3.pkz"))
     parts = [
         np.flatnonzero(np.isin(group, names))
         for names in (("rec.motorcycles", "sci.space"), ("rec.autos", "sci.electronics"))

@@ -115,7 +115,7 @@ def test_a_size_that_cannot_be_split_is_refused_when_asked_for(train_size):
         ({"sources": ()}, "no sources"),
         ({"sources": [(np.zeros((3, 1)), np.zeros(3))]}, "source 1 of 'bad' has 1 columns, the target 2"),
         ({"target": (np.zeros((3, 2)), np.zeros(2))}, r"X of shape \(3, 2\) and y of shape \(2,\)"),
-        ({"target": (np.zeros(3), np.zeros(3))}, "X needs two dimensions"),
+        ({"target": (np.zeros(3), np.zeros(3))}, r"give X as \(N, d\) and y one label"),
     ],
 )
 def test_mistakes_are_named(change, message):

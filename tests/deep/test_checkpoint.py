@@ -10,7 +10,7 @@ import torch
 from torch import nn
 
 from gapmin.deep import AMTNN, MLP, Callback, EarlyStopping, GapMTNN, LeNet, MultitaskNet, TaskHeads, Trainer
-from gapmin.deep._tensorfile import TensorFile
+from gapmin.deep._tensorfile import TensorFile, write_tensors
 from gapmin.deep.batches import TaskRows
 from gapmin.deep.checkpoint import read_checkpoint, write_checkpoint
 from gapmin.deep.trainer import CHECKPOINT
@@ -323,3 +323,13 @@ def test_a_frozen_layer_has_no_state_and_needs_none(tmp_path):
     extractor.out_features = 3
     stop_after(6, trainer_of(tmp_path, extractor=extractor), rows_of(4))
     trainer_of(tmp_path, extractor=extractor).fit(rows_of(4))
+
+
+def test_a_link_in_the_folder_is_replaced_and_not_followed(tmp_path):
+    own = tmp_path / "mine.txt"
+    own.write_text("mine")
+    path = tmp_path / "checkpoint.safetensors"
+    path.symlink_to(own)
+    write_tensors(path, {"weight": torch.zeros(2)}, {})
+    assert own.read_text() == "mine"
+    assert not path.is_symlink()

@@ -162,7 +162,7 @@ def test_the_penalty_gives_the_extractor_nothing(penalty_on):
 
     def to_extractor(penalty):
         z = extractor(batch.x)
-        _, loss = critics.play(extractor, z, batch, scale, penalty, penalty_on)
+        _, loss = critics.adversarial_loss(extractor, z, batch, scale, penalty, penalty_on)
         return torch.autograd.grad(loss, list(extractor.parameters()))
 
     for one, other in zip(to_extractor(10.0), to_extractor(0.0), strict=True):
@@ -178,7 +178,7 @@ def train(critics, samples, steps, lr=0.02):
     still = torch.zeros(len(sizes), len(sizes))
     for _ in range(steps):
         optimizer.zero_grad()
-        distances, loss = critics.play(nn.Identity(), batch.x, batch, still, 10.0, "features")
+        distances, loss = critics.adversarial_loss(nn.Identity(), batch.x, batch, still, 10.0, "features")
         loss.backward()
         optimizer.step()
     return distances
@@ -206,7 +206,7 @@ def test_the_h_distance_is_0_for_equal_samples_and_nearly_1_for_separable_ones()
 
 def test_a_task_that_is_absent_is_at_no_distance_and_moves_no_critic_of_its():
     critics, z = problem((4, 0, 3))
-    distances, loss = critics.play(
+    distances, loss = critics.adversarial_loss(
         nn.Identity(), z, Batch(z, torch.zeros(7, dtype=torch.int64), (4, 0, 3)), torch.ones(3, 3), 10.0, "features"
     )
     loss.backward()

@@ -32,13 +32,14 @@ from gapmin.deep import (
     Weighted,
 )
 from gapmin.deep import trainer as trainer_module
-from gapmin.deep._inputs import same_everywhere
+from gapmin.deep._inputs import check_same_rows
 from gapmin.deep.batches import TaskRows
 from gapmin.deep.engine import Engine, StoppedElsewhereError
-from gapmin.deep.launch import Place
+from gapmin.deep.launch import Placement
 from gapmin.deep.objectives import OBJECTIVES
 
 cloudpickle.register_pickle_by_value(sys.modules[__name__])
+pytestmark = pytest.mark.slow
 
 SMALL = {"critic_hidden": 6}
 SEVEN = {
@@ -187,7 +188,7 @@ def everything(engine, folder):
     assert dropout(stop_after=7, checkpoint_every=3) is None
     found["dropout resumed"] = dropout(checkpoint_every=3)
     engine.begin_step(1, 2, 3)
-    found["drawn"] = engine.add_up(np.eye(2)[engine.rank] * torch.rand(1).item())
+    found["drawn"] = engine.sum_over_processes(np.eye(2)[engine.rank] * torch.rand(1).item())
     found["by rank"] = who_writes(engine, folder)
     found["refused"] = other_rows(engine)
     found["failed"] = failing(engine)
@@ -206,15 +207,15 @@ def who_writes(engine, folder):
     mine = [len(written), len(watch.seen), len(made["history"]), made["history"][-1]["seen"], weights]
     table = np.zeros((2, len(mine)))
     table[engine.rank] = mine
-    return engine.add_up(table), watch.seen
+    return engine.sum_over_processes(table), watch.seen
 
 
 def other_rows(engine):
     """Give each process other labels."""
     try:
-        same_everywhere(engine, np.arange(4) + engine.rank, np.zeros(4), seed=0)
+        check_same_rows(engine, np.arange(4) + engine.rank, np.zeros(4), seed=0)
     except ValueError as error:
-        return str(error), same_everywhere(engine, np.arange(4), np.zeros(4), seed=engine.rank + 5)
+        return str(error), check_same_rows(engine, np.arange(4), np.zeros(4), seed=engine.rank + 5)
 
 
 def failing(engine):
@@ -225,12 +226,12 @@ def failing(engine):
 
     raised = np.zeros(2)
     try:
-        engine.in_first(fails)
+        engine.on_rank_zero(fails)
     except OSError:
         raised[0] = 1
     except StoppedElsewhereError as error:
         raised[1] = "process 0 stopped the fit: OSError: disk full" in str(error)
-    return engine.add_up(raised)
+    return engine.sum_over_processes(raised)
 
 
 def missing(engine):
@@ -255,7 +256,7 @@ def together(folder):
     """What two processes found of all cases, after this one left checkpoints of runs that it stopped."""
     for name, case in RESUMED.items():
         assert case(ALONE, stop_after=10, checkpoint_every=2, checkpoint_dir=folder / f"one {name}") is None
-    return Place(torch.device("cpu"), n_processes=2).run(partial(everything, folder=folder), ())
+    return Placement(torch.device("cpu"), n_processes=2).run(partial(everything, folder=folder), ())
 
 
 def same(one, other, tolerance):

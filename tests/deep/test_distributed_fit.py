@@ -5,7 +5,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 
 import cloudpickle
 import numpy as np
@@ -25,8 +24,9 @@ from gapmin.deep import (
     MultitaskClassifier,
     Uniform,
 )
-from gapmin.deep.launch import pick_device, place
+from gapmin.deep.launch import choose_placement, pick_device
 from gapmin.deep.trainer import CHECKPOINT
+from gapmin_support.processes import wait_until
 
 cloudpickle.register_pickle_by_value(sys.modules[__name__])
 TWO = {"devices": 2, "strategy": "ddp", "accelerator": "cpu"}
@@ -107,13 +107,7 @@ def test_a_fit_on_two_processes_is_the_fit_on_one(tmp_path):
     assert np.array_equal(again.predict(X, sample_task=task), two.predict(X, sample_task=task))
 
 
-@pytest.fixture
-def no_process_stays():
-    before = set(psutil.Process().children())  # joblib keeps its workers for other tests
-    yield
-    assert not set(psutil.Process().children()) - before
-
-
+@pytest.mark.slow
 @pytest.mark.usefixtures("no_process_stays")
 def test_a_killed_process_ends_the_fit_and_the_checkpoint_lets_it_go_on(tmp_path):
     X, y, task = data()
@@ -192,6 +186,7 @@ def run(tmp_path, command, *settings):
     return {file.stem: json.loads(file.read_text()) for file in files}, done.stdout + done.stderr
 
 
+@pytest.mark.slow
 def test_torchrun_and_a_plain_script_give_what_one_process_gives(tmp_path):
     """The script has no guard and a class of its own; it runs once, or once in each process of torchrun."""
     for name in ("plain", "torchrun"):
@@ -215,9 +210,8 @@ def test_processes_end_with_the_one_that_started_them_also_where_one_is_stopped(
     script.write_text(SCRIPT.replace("epochs=2", "epochs=100000"))
     parent = subprocess.Popen([sys.executable, str(script), json.dumps([{"devices": 2}])])
     try:
-        deadline = time.monotonic() + 300
-        while len(children := psutil.Process(parent.pid).children()) < 2 and time.monotonic() < deadline:
-            time.sleep(0.1)
+        wait_until(lambda: len(psutil.Process(parent.pid).children()) >= 2, 300)
+        children = psutil.Process(parent.pid).children()
         children[1].suspend()
     finally:
         parent.kill()
@@ -260,24 +254,24 @@ def test_more_gpus_than_there_are_and_mps_are_refused(monkeypatch):
     monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
     monkeypatch.setattr(torch.cuda, "device_count", lambda: 3)
     with pytest.raises(ValueError, match="devices is 4, but there are 3 GPUs: set devices to as many"):
-        place(4, "auto", "gpu", "auto")
-    assert place("auto", "auto", "auto", "auto").n_processes == 3
+        choose_placement(4, "auto", "gpu", "auto")
+    assert choose_placement("auto", "auto", "auto", "auto").n_processes == 3
     assert pick_device("auto", "cpu") == torch.device("cpu")
     monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
     monkeypatch.setattr(torch.backends.mps, "is_available", lambda: True)
     with pytest.raises(ValueError, match="devices is 2, but MPS has one device only"):
-        place(2, "auto", "mps", "auto")
+        choose_placement(2, "auto", "mps", "auto")
 
 
 def test_torchrun_says_how_many_processes_there_are(monkeypatch):
     for name, value in (("TORCHELASTIC_RUN_ID", "x"), ("LOCAL_WORLD_SIZE", "2"), ("WORLD_SIZE", "4")):
         monkeypatch.setenv(name, value)
     with pytest.raises(ValueError, match=r"devices is 3, but torchrun started 2 processes here: set devices='auto'"):
-        place(3, "auto", "cpu", "auto")
+        choose_placement(3, "auto", "cpu", "auto")
     for devices, strategy in ((2, "auto"), ("auto", "auto"), (1, "ddp")):
-        found = place(devices, strategy, "cpu", "auto")
+        found = choose_placement(devices, strategy, "cpu", "auto")
         assert (found.n_processes, found.started) == (4, True)
-    assert place(1, "auto", "cpu", "auto").n_processes == 1  # each process a fit of its own
+    assert choose_placement(1, "auto", "cpu", "auto").n_processes == 1  # each process a fit of its own
 
 
 def test_without_lightning_the_error_says_what_to_install(monkeypatch):

@@ -18,8 +18,8 @@ pytest.importorskip("lightning_fabric")
 
 from gapmin.deep import MLP, GapMTNNClassifier
 from gapmin.deep import _heartbeat as heartbeat
-from gapmin.deep._heartbeat import Silence
-from gapmin.deep.launch import Place, place
+from gapmin.deep._heartbeat import HeartbeatMonitor
+from gapmin.deep.launch import Placement, choose_placement
 
 cloudpickle.register_pickle_by_value(sys.modules[__name__])
 
@@ -55,13 +55,6 @@ def fit(extractor, **settings):
     return clf.set_params(**settings).fit(X, y, sample_task=task)
 
 
-@pytest.fixture
-def no_process_stays():
-    before = set(psutil.Process().children())  # joblib keeps its workers for other tests
-    yield
-    assert not set(psutil.Process().children()) - before
-
-
 @pytest.mark.usefixtures("no_process_stays")
 def test_a_stopped_process_ends_the_fit_and_is_named(tmp_path):
     with pytest.raises(RuntimeError, match=r"process 1 of 2 .* gave no sign of life") as caught:
@@ -91,14 +84,15 @@ def limits_of(engine):
     return [group._get_backend(torch.device("cpu")).options._timeout for group in groups]
 
 
+@pytest.mark.slow
 def test_the_timeout_reaches_pytorch():
-    where = place(2, "ddp", "cpu", "auto", timeout=123.5)
-    assert where == Place(torch.device("cpu"), 2, timeout=123.5)
+    where = choose_placement(2, "ddp", "cpu", "auto", timeout=123.5)
+    assert where == Placement(torch.device("cpu"), 2, timeout=123.5)
     assert where.run(limits_of, ()) == [timedelta(seconds=123.5)] * 2
 
 
 def test_the_default_is_pytorchs():
-    assert GapMTNNClassifier().timeout == Place(torch.device("cpu")).timeout
+    assert GapMTNNClassifier().timeout == Placement(torch.device("cpu")).timeout
     assert timedelta(seconds=GapMTNNClassifier().timeout) == dist.default_pg_timeout
 
 
@@ -114,7 +108,7 @@ def test_bad_values_are_refused(timeout):
         fit(MLP(4, (8,)), timeout=timeout)
 
 
-# Silence is counted by looks
+# HeartbeatMonitor is counted by looks
 
 
 class Clock:
@@ -139,34 +133,34 @@ def touch(file):
 
 def test_a_process_is_silent_from_its_last_sign_on(tmp_path, clock):
     files = [tmp_path / "0", tmp_path / "1"]
-    silence = Silence(files, timeout=3)
+    monitor = HeartbeatMonitor(files, timeout=3)
     for file in files:
         touch(file)
-    silence.look()
+    monitor.check()
     for _ in range(8):
         clock.now += 0.5
         touch(files[0])
-        silence.look()
-    assert silence.seconds == [0, 4]
-    assert [silence.is_over(rank) for rank in (0, 1)] == [False, True]
+        monitor.check()
+    assert monitor.seconds == [0, 4]
+    assert [monitor.is_silent(rank) for rank in (0, 1)] == [False, True]
     touch(files[1])
-    silence.look()
-    assert not silence.is_over(1)
+    monitor.check()
+    assert not monitor.is_silent(1)
 
 
 def test_time_in_which_nobody_looked_is_no_silence(tmp_path, clock):
     """This process was stopped or the machine slept, and the others with it."""
     touch(tmp_path / "0")
-    silence = Silence([tmp_path / "0"], timeout=30)
-    silence.look()
+    monitor = HeartbeatMonitor([tmp_path / "0"], timeout=30)
+    monitor.check()
     clock.now += 3600
-    silence.look()
-    assert not silence.is_over(0)
+    monitor.check()
+    assert not monitor.is_silent(0)
 
 
 def test_a_process_may_take_longer_to_start(tmp_path, clock):
-    silence = Silence([tmp_path / "0"], timeout=3)
+    monitor = HeartbeatMonitor([tmp_path / "0"], timeout=3)
     for second in range(1, 302):
         clock.now = second
-        silence.look()
-        assert silence.is_over(0) == (second > heartbeat.STARTING)
+        monitor.check()
+        assert monitor.is_silent(0) == (second > heartbeat.STARTUP_SECONDS)

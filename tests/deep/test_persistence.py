@@ -9,26 +9,8 @@ import pytest
 import torch
 from torch import nn
 
-from gapmin.deep import AMTNN, GapMTNNClassifier, MultitaskClassifier
-from gapmin_support.networkfiles import Content, assert_refused, fitted, loading
-
-
-@pytest.fixture(scope="module")
-def original(tmp_path_factory):
-    path = tmp_path_factory.mktemp("original") / "model"
-    fitted(AMTNN(critic_hidden=2)).save(path)
-    return path
-
-
-@pytest.fixture
-def content(original):
-    return Content(original.read_bytes())
-
-
-@pytest.fixture(scope="module")
-def load(original):
-    with loading(original) as load:
-        yield load
+from gapmin.deep import GapMTNNClassifier, MultitaskClassifier
+from gapmin_support.networkfiles import Content, assert_refused, fitted
 
 
 def test_the_original_is_read_and_what_is_written_by_hand_too(load, original, content, tmp_path):

@@ -1,14 +1,14 @@
 """The classifiers as scikit-learn estimators."""
 
 import pytest
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from gapmin.deep import GapMTNNClassifier, MultitaskClassifier
+from gapmin_support.checks import scikit_learn_checks
 
 ENOUGH = {"epochs": 30, "lr": 0.01, "head_hidden": 16, "device": "cpu"}
 
 
-@parametrize_with_checks([MultitaskClassifier(**ENOUGH), GapMTNNClassifier(**ENOUGH)])
+@scikit_learn_checks([MultitaskClassifier(**ENOUGH), GapMTNNClassifier(**ENOUGH)])
 def test_scikit_learns_checks(estimator, check):
     check(estimator)
 

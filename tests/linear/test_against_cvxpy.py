@@ -5,13 +5,14 @@ from __future__ import annotations
 import functools
 import warnings
 
-import cvxpy as cp
 import numpy as np
 import pytest
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.preprocessing import FunctionTransformer
 
 from gapmin import linear
+
+cp = pytest.importorskip("cvxpy")
 
 LOSSES = ["logistic", "hinge", "squared", "absolute"]
 STRICT = ("logistic", "squared")  # one minimiser also without a penalty

@@ -9,7 +9,7 @@ from sklearn.decomposition import PCA
 from gapmin import linear
 from gapmin.gap import RiskBound
 from gapmin.linear._bounds import Constants, uniform_terms, weighted_terms
-from gapmin.linear._losses import LOSSES
+from gapmin.linear._losses import LOSS_BY_NAME
 
 NAMES = ["logistic", "hinge", "squared", "absolute"]
 SETTINGS = [
@@ -518,7 +518,7 @@ def test_losses_of_the_source_are_those_of_this_file():
     rng = np.random.default_rng(10)
     score, y = rng.normal(size=50), np.where(rng.random(50) < 0.5, 1.0, -1.0)
     for name in NAMES:
-        np.testing.assert_allclose(LOSSES[name].value(score, y), loss_of(name, score, y), rtol=1e-12)
+        np.testing.assert_allclose(LOSS_BY_NAME[name].value(score, y), loss_of(name, score, y), rtol=1e-12)
 
 
 def test_distances_by_name_need_a_task():

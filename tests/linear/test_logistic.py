@@ -108,7 +108,7 @@ def test_a_second_fit_to_like_weights_is_short():
     near = fits.fit_into(WeightedLogisticRegression(), weight * np.where(y == 0, 1.05, 1.0))
     assert 0 < near.n_iter_ < first.n_iter_
     assert max(gradient(near, X, y, weight * np.where(y == 0, 1.05, 1.0))) < 1e-7
-    assert fits.made is near
+    assert fits.last_learner is near
     np.testing.assert_array_equal(fits.predict_codes(), near.predict(X))
 
 

@@ -11,7 +11,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from gapmin.linear import WeightedLogisticRegression
 from gapmin.linear._logistic_objective import LogisticObjective
-from gapmin.linear._solver import minimise, recall_metric
+from gapmin.linear._solver import metric_from_state, minimise
 
 
 def ill_conditioned(seed):
@@ -134,11 +134,11 @@ def test_the_exact_metric_is_the_hessian(n_classes, fit_intercept):
     hessian = [(objective.evaluate(h + e)[1] - objective.evaluate(h - e)[1]) / 2e-5 for e in step]
     objective.evaluate(h)
     metric = objective.exact_metric()
-    recalled = recall_metric(metric.remember(), h.size)
+    restored = metric_from_state(metric.get_state(), h.size)
     right = rng.normal(size=h.size)
     if fit_intercept and n_classes > 2:  # shifting all intercepts alike changes nothing
         right.reshape(n_classes, -1)[:, -1] -= right.reshape(n_classes, -1)[:, -1].mean()
-    for each in (metric, recalled):
+    for each in (metric, restored):
         np.testing.assert_allclose(hessian @ each.solve(right), right, atol=1e-6)
 
 

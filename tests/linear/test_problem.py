@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import warnings
 
-import cvxpy as cp
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -12,9 +11,9 @@ from scipy.optimize import linprog
 from scipy.special import expit
 from sklearn.exceptions import ConvergenceWarning
 
-from gapmin.linear._exact import solve, solve_plain
-from gapmin.linear._losses import LOSSES, Power
-from gapmin.linear._problem import Problem, Rows
+from gapmin.linear._exact import solve, solve_unpenalised
+from gapmin.linear._losses import LOSS_BY_NAME, Power
+from gapmin.linear._problem import Problem, WeightedRows
 from gapmin.linear._simplex import minimise_on_simplex, project_capped, project_simplex
 
 SMOOTH, PIECEWISE = ["logistic", "squared"], ["hinge", "absolute"]
@@ -32,7 +31,7 @@ def draw(rng, loss, n=40, d=4, n_tasks=1):
     for k in range(n_tasks):
         X = rng.normal(size=(n + 7 * k, d))
         weight = rng.exponential(size=len(X))
-        tasks.append(Rows(X, labels(rng, loss, X), weight / weight.sum()))
+        tasks.append(WeightedRows(X, labels(rng, loss, X), weight / weight.sum()))
     return tasks
 
 
@@ -41,7 +40,7 @@ def gradient(problem, H):
     found = 2 * problem.P @ (H - problem.C)
     for k, rows in enumerate(problem.tasks):
         score = rows.X @ H[k]
-        logistic = problem.loss is LOSSES["logistic"]
+        logistic = problem.loss is LOSS_BY_NAME["logistic"]
         slope = -rows.y * expit(-rows.y * score) if logistic else 2 * (score - rows.y)
         found[k] += rows.X.T @ (rows.weight * slope)
     return found
@@ -54,7 +53,7 @@ def duality_gap(problem, H):
     a'(b - s <c, x>) - u' P^-1 u / 4 with u = sum a_i s_i x_i is below the minimum. Rows off their kink have an end of
     the box; the others are solved for.
     """
-    hinge = problem.loss is LOSSES["hinge"]
+    hinge = problem.loss is LOSS_BY_NAME["hinge"]
     scores = np.concatenate([rows.X @ h for rows, h in zip(problem.tasks, H, strict=True)])
     at_centre = np.concatenate([rows.X @ c for rows, c in zip(problem.tasks, problem.C, strict=True)])
     y = np.concatenate([rows.y for rows in problem.tasks])
@@ -86,7 +85,7 @@ def assert_exact(problem, found):
         scale = max(1.0, np.abs(gradient(problem, problem.C)).max())
         assert np.abs(gradient(problem, found.H)).max() <= 1e-8 * scale
     else:
-        scale = max(1.0, problem.value(found.H))
+        scale = max(1.0, problem.evaluate(found.H.ravel())[0])
         assert found.error <= 1e-12 * scale
         assert duality_gap(problem, found.H) <= 1e-10 * scale
 
@@ -103,7 +102,7 @@ def quietly(problem, *given):
 def test_one_task(loss, lam):
     for seed in range(8):
         rng = np.random.default_rng(seed)
-        problem = Problem(draw(rng, loss, int(rng.integers(6, 60)), int(rng.integers(1, 6))), LOSSES[loss], lam)
+        problem = Problem(draw(rng, loss, int(rng.integers(6, 60)), int(rng.integers(1, 6))), LOSS_BY_NAME[loss], lam)
         assert_exact(problem, quietly(problem))
 
 
@@ -116,7 +115,7 @@ def test_coupled_tasks(loss, with_centre):
         root = rng.normal(size=(K, K))
         P = (root @ root.T + 0.1 * np.eye(K)) * 10 ** rng.uniform(-3, 1)
         centre = rng.normal(size=(K, d)) if with_centre else None
-        problem = Problem(draw(rng, loss, 20, d, K), LOSSES[loss], P, centre)
+        problem = Problem(draw(rng, loss, 20, d, K), LOSS_BY_NAME[loss], P, centre)
         assert_exact(problem, quietly(problem))
 
 
@@ -125,10 +124,10 @@ def loosely_coupled(seed):
     as stiff."""
     rng = np.random.default_rng(seed)
     loss, K, d = PIECEWISE[seed % 2], int(rng.integers(2, 5)), int(rng.integers(1, 5))
-    tasks = [Rows(r.X, r.y, r.weight / K) for r in draw(rng, loss, int(rng.integers(5, 14)), d, K)]
+    tasks = [WeightedRows(r.X, r.y, r.weight / K) for r in draw(rng, loss, int(rng.integers(5, 14)), d, K)]
     vectors = np.linalg.qr(rng.normal(size=(K, K)))[0]
     sizes = 10 ** rng.uniform(-2, 0) * np.append(1, np.full(K - 1, 3000.0))
-    return Problem(tasks, LOSSES[loss], (vectors * sizes) @ vectors.T)
+    return Problem(tasks, LOSS_BY_NAME[loss], (vectors * sizes) @ vectors.T)
 
 
 HARD = [46, 121, 524, 587, 1308, 1904]
@@ -147,8 +146,10 @@ def test_stiffly_coupled_tasks(seed):
 def test_tasks_that_are_not_coupled_are_solved_alone(loss):
     rng = np.random.default_rng(0)
     tasks = draw(rng, loss, n_tasks=3)
-    together = solve(Problem(tasks, LOSSES[loss], np.diag([0.1, 0.2, 0.3]))).H
-    alone = [solve(Problem([rows], LOSSES[loss], lam)).h for rows, lam in zip(tasks, (0.1, 0.2, 0.3), strict=True)]
+    together = solve(Problem(tasks, LOSS_BY_NAME[loss], np.diag([0.1, 0.2, 0.3]))).H
+    alone = [
+        solve(Problem([rows], LOSS_BY_NAME[loss], lam)).h for rows, lam in zip(tasks, (0.1, 0.2, 0.3), strict=True)
+    ]
     np.testing.assert_allclose(together, alone, atol=1e-7)
 
 
@@ -157,8 +158,8 @@ def test_sparse_is_dense(loss):
     rng = np.random.default_rng(1)
     (rows,) = draw(rng, loss, 60, 8)
     rows.X[rng.random(rows.X.shape) < 0.7] = 0
-    sparse = Problem([Rows(sp.csr_matrix(rows.X), rows.y, rows.weight)], LOSSES[loss], 0.01)
-    dense = Problem([rows], LOSSES[loss], 0.01)
+    sparse = Problem([WeightedRows(sp.csr_matrix(rows.X), rows.y, rows.weight)], LOSS_BY_NAME[loss], 0.01)
+    dense = Problem([rows], LOSS_BY_NAME[loss], 0.01)
     assert_exact(sparse, quietly(sparse))
     np.testing.assert_allclose(quietly(sparse).h, quietly(dense).h, atol=1e-7)
 
@@ -170,8 +171,8 @@ def test_rows_of_weight_zero_say_nothing(loss):
     out = rng.random(len(rows.y)) < 0.4
     weight = np.where(out, 0.0, rows.weight)
     rows.X[out] *= 1e3
-    there = Problem([Rows(rows.X, rows.y, weight)], LOSSES[loss], 0.02)
-    gone = Problem([Rows(rows.X[~out], rows.y[~out], weight[~out])], LOSSES[loss], 0.02)
+    there = Problem([WeightedRows(rows.X, rows.y, weight)], LOSS_BY_NAME[loss], 0.02)
+    gone = Problem([WeightedRows(rows.X[~out], rows.y[~out], weight[~out])], LOSS_BY_NAME[loss], 0.02)
     assert_exact(there, quietly(there))
     np.testing.assert_allclose(quietly(there).h, quietly(gone).h, atol=1e-7)
 
@@ -182,9 +183,9 @@ def test_rows_given_many_times(loss):
     for seed in range(5):
         rng = np.random.default_rng(seed)
         (rows,) = draw(rng, loss, 12, 3)
-        repeated = Rows(np.tile(rows.X, (5, 1)), np.tile(rows.y, 5), np.tile(rows.weight / 5, 5))
-        many = Problem([repeated], LOSSES[loss], 0.05)
-        once = Problem([rows], LOSSES[loss], 0.05)
+        repeated = WeightedRows(np.tile(rows.X, (5, 1)), np.tile(rows.y, 5), np.tile(rows.weight / 5, 5))
+        many = Problem([repeated], LOSS_BY_NAME[loss], 0.05)
+        once = Problem([rows], LOSS_BY_NAME[loss], 0.05)
         assert_exact(many, quietly(many))
         np.testing.assert_allclose(quietly(many).h, quietly(once).h, atol=1e-7)
 
@@ -195,18 +196,18 @@ def test_badly_scaled_rows(loss):
         rng = np.random.default_rng(seed)
         (rows,) = draw(rng, loss, 50, 4)
         X = rows.X * np.array([1e-3, 1.0, 30.0, 1e3]) * 10 ** rng.uniform(-2, 1, size=(50, 1))
-        problem = Problem([Rows(X, rows.y, rows.weight)], LOSSES[loss], 0.01)
+        problem = Problem([WeightedRows(X, rows.y, rows.weight)], LOSS_BY_NAME[loss], 0.01)
         found = solve(problem)
         if loss in SMOOTH:
             assert_exact(problem, found)
         else:
-            assert duality_gap(problem, found.H) <= 1e-8 * max(1.0, problem.value(found.H))
+            assert duality_gap(problem, found.H) <= 1e-8 * max(1.0, problem.evaluate(found.H.ravel())[0])
 
 
 @pytest.mark.parametrize("loss", EVERY)
 def test_a_larger_problem(loss):
     rng = np.random.default_rng(3)
-    problem = Problem(draw(rng, loss, 2000, 50), LOSSES[loss], 1e-3)
+    problem = Problem(draw(rng, loss, 2000, 50), LOSS_BY_NAME[loss], 1e-3)
     assert_exact(problem, quietly(problem))
 
 
@@ -215,29 +216,31 @@ def test_a_larger_problem(loss):
 def test_more_features_than_rows(loss, n_tasks):
     """The same as with rows of weight 0 added until there are more rows than features."""
     rng = np.random.default_rng(4)
-    wide = [Rows(X.X[:9], X.y[:9], X.weight[:9]) for X in draw(rng, loss, 12, 40, n_tasks)]
+    wide = [WeightedRows(X.X[:9], X.y[:9], X.weight[:9]) for X in draw(rng, loss, 12, 40, n_tasks)]
     P = 0.1 * np.eye(n_tasks) + 0.05
     centre = 0.1 * rng.normal(size=(n_tasks, 40))
     padded = [
-        Rows(np.vstack([r.X, np.zeros((40, 40))]), np.append(r.y, np.ones(40)), np.append(r.weight, np.zeros(40)))
+        WeightedRows(
+            np.vstack([r.X, np.zeros((40, 40))]), np.append(r.y, np.ones(40)), np.append(r.weight, np.zeros(40))
+        )
         for r in wide
     ]
-    problem = Problem(wide, LOSSES[loss], P, centre)
+    problem = Problem(wide, LOSS_BY_NAME[loss], P, centre)
     assert_exact(problem, quietly(problem))
-    np.testing.assert_allclose(quietly(problem).H, quietly(Problem(padded, LOSSES[loss], P, centre)).H, atol=1e-7)
+    np.testing.assert_allclose(quietly(problem).H, quietly(Problem(padded, LOSS_BY_NAME[loss], P, centre)).H, atol=1e-7)
 
 
 @pytest.mark.parametrize("loss", EVERY)
 def test_no_weight_at_all_leaves_the_centre(loss):
-    rows = Rows(np.ones((3, 2)), np.array([1.0, -1.0, 1.0]), np.zeros(3))
+    rows = WeightedRows(np.ones((3, 2)), np.array([1.0, -1.0, 1.0]), np.zeros(3))
     centre = np.array([[1.0, -2.0]])
-    np.testing.assert_array_equal(solve(Problem([rows], LOSSES[loss], 0.1, centre)).H, centre)
+    np.testing.assert_array_equal(solve(Problem([rows], LOSS_BY_NAME[loss], 0.1, centre)).H, centre)
 
 
 @pytest.mark.parametrize("loss", EVERY)
 def test_any_start_gives_the_same(loss):
     rng = np.random.default_rng(5)
-    problem = Problem(draw(rng, loss), LOSSES[loss], 0.01)
+    problem = Problem(draw(rng, loss), LOSS_BY_NAME[loss], 0.01)
     far = quietly(problem, 50 * rng.normal(size=problem.shape))
     np.testing.assert_allclose(far.h, quietly(problem).h, atol=1e-7)
 
@@ -265,10 +268,10 @@ def test_smallest_piecewise_loss(loss, scale):
     for seed in range(15):
         rng = np.random.default_rng(seed)
         (rows,) = draw(rng, loss, 30, 3)
-        rows = Rows(rows.X * np.array([1.0, scale, 1 / scale]), rows.y, rows.weight)
-        found = solve_plain(rows, LOSSES[loss])
+        rows = WeightedRows(rows.X * np.array([1.0, scale, 1 / scale]), rows.y, rows.weight)
+        found = solve_unpenalised(rows, LOSS_BY_NAME[loss])
         assert found.attained
-        assert found.value == pytest.approx(rows.loss(LOSSES[loss], found.h), abs=1e-12)
+        assert found.value == pytest.approx(rows.loss(LOSS_BY_NAME[loss], found.h), abs=1e-12)
         assert found.value == pytest.approx(smallest_piecewise(rows, loss), rel=1e-6, abs=1e-9)
 
 
@@ -276,10 +279,10 @@ def test_smallest_squared_loss_is_the_shortest_least_squares():
     for seed in range(10):
         rng = np.random.default_rng(seed)
         (rows,) = draw(rng, "squared", 20, 3)
-        rows = Rows(np.column_stack([rows.X, rows.X[:, 0]]), rows.y, rows.weight)  # one column twice
+        rows = WeightedRows(np.column_stack([rows.X, rows.X[:, 0]]), rows.y, rows.weight)  # one column twice
         root = np.sqrt(rows.weight)
         wanted = np.linalg.pinv(root[:, None] * rows.X) @ (root * rows.y)
-        np.testing.assert_allclose(solve_plain(rows, LOSSES["squared"]).h, wanted, atol=1e-8)
+        np.testing.assert_allclose(solve_unpenalised(rows, LOSS_BY_NAME["squared"]).h, wanted, atol=1e-8)
 
 
 def overlapping(rng, n, d):
@@ -291,8 +294,8 @@ def overlapping(rng, n, d):
 def test_smallest_logistic_loss_where_there_is_one():
     for seed in range(10):
         X, y = overlapping(np.random.default_rng(seed), 20, 3)
-        rows = Rows(X, y, np.full(len(y), 1 / len(y)))
-        found = solve_plain(rows, LOSSES["logistic"])
+        rows = WeightedRows(X, y, np.full(len(y), 1 / len(y)))
+        found = solve_unpenalised(rows, LOSS_BY_NAME["logistic"])
         slope = X.T @ (rows.weight * -y * expit(-y * (X @ found.h)))
         assert found.attained
         assert np.abs(slope).max() <= 1e-9
@@ -304,7 +307,7 @@ def test_separable_logistic_loss_has_the_infimum_zero(gap):
     X = rng.normal(size=(30, 2))
     y = np.where(X[:, 0] > 0, 1.0, -1.0)
     X[:, 0] += gap * y
-    found = solve_plain(Rows(X, y, np.full(30, 1 / 30)), LOSSES["logistic"])
+    found = solve_unpenalised(WeightedRows(X, y, np.full(30, 1 / 30)), LOSS_BY_NAME["logistic"])
     assert found.value == 0
     assert not found.attained
     assert np.isfinite(found.h).all()
@@ -315,8 +318,8 @@ def test_a_minimiser_that_is_attained_is_said_to_be_with_an_outlier_too():
     rng = np.random.default_rng(0)
     X, y = overlapping(rng, 60, 1)
     X, y = np.vstack([X, [[500.0]], [[-500.0]]]), np.append(y, [1.0, -1.0] if X[:60, 0] @ y[:60] > 0 else [-1.0, 1.0])
-    rows = Rows(X, y, np.full(len(y), 1 / len(y)))
-    found = solve_plain(rows, LOSSES["logistic"])
+    rows = WeightedRows(X, y, np.full(len(y), 1 / len(y)))
+    found = solve_unpenalised(rows, LOSS_BY_NAME["logistic"])
     assert np.abs(X.T @ (rows.weight * -y * expit(-y * (X @ found.h)))).max() <= 1e-9
     assert found.attained
 
@@ -400,6 +403,7 @@ def test_smallest_value_on_the_simplex_against_a_grid():
 
 
 def test_smallest_value_on_the_simplex_against_cvxpy():
+    cp = pytest.importorskip("cvxpy")
     for seed in range(6):
         A, b, evaluate = quadratic(np.random.default_rng(seed), 8)
         x = cp.Variable(8, nonneg=True)
@@ -420,7 +424,7 @@ def scores_and_labels(loss):
 
 @pytest.mark.parametrize("name", [*EVERY, 3.0, 1.5])
 def test_derivatives_by_differences(name):
-    loss = LOSSES[name] if name in LOSSES else Power(name)
+    loss = LOSS_BY_NAME[name] if name in LOSS_BY_NAME else Power(name)
     score, y = scores_and_labels(name)
     step = 1e-5
     slope = (loss.value(score + step, y) - loss.value(score - step, y)) / (2 * step)
@@ -430,7 +434,7 @@ def test_derivatives_by_differences(name):
 
 
 def test_logistic_loss_by_hand_and_far_out():
-    loss = LOSSES["logistic"]
+    loss = LOSS_BY_NAME["logistic"]
     assert loss.value(np.array([0.0]), np.array([1.0]))[0] == pytest.approx(np.log(2))
     with np.errstate(over="raise", invalid="raise"):
         np.testing.assert_allclose(loss.value(np.array([-1e4, 1e4]), np.ones(2)), [1e4, 0])
@@ -442,7 +446,7 @@ def test_logistic_loss_by_hand_and_far_out():
 @pytest.mark.parametrize("size", [0.5, 3.0])
 def test_lipschitz_constant_and_largest_loss(name, size):
     """Neither is exceeded, and both are reached: no smaller number would do."""
-    loss, Y = LOSSES[name], 1.0 if name in ("logistic", "hinge") else 1.7
+    loss, Y = LOSS_BY_NAME[name], 1.0 if name in ("logistic", "hinge") else 1.7
     score = np.linspace(-size, size, 2001)
     ys = [-1.0, 1.0] if Y == 1.0 else np.linspace(-Y, Y, 21)
     values = np.array([loss.value(score, np.full_like(score, y)) for y in ys])
@@ -457,7 +461,7 @@ def test_lipschitz_constant_and_largest_loss(name, size):
 
 @pytest.mark.parametrize("name", PIECEWISE)
 def test_kinks_are_the_loss(name):
-    loss = LOSSES[name]
+    loss = LOSS_BY_NAME[name]
     score, y = scores_and_labels(name)
     weight = np.linspace(0, 2, score.size)
     kinks = loss.kinks(y, weight)
@@ -467,7 +471,7 @@ def test_kinks_are_the_loss(name):
 
 def test_smooth_losses_have_no_kinks():
     with pytest.raises(TypeError, match="not piecewise linear"):
-        LOSSES["squared"].kinks(np.ones(2), np.ones(2))
+        LOSS_BY_NAME["squared"].kinks(np.ones(2), np.ones(2))
 
 
 def test_power_below_one_is_refused():

@@ -1,7 +1,6 @@
 """Phi: any transformer, fitted or not, on whatever it takes; and problems with more features than rows."""
 
 import numpy as np
-import pandas as pd
 import pytest
 from sklearn.base import clone
 from sklearn.compose import ColumnTransformer
@@ -44,6 +43,7 @@ def test_a_fitted_one_is_used_as_it_is_and_an_unfitted_one_is_fitted():
 
 
 def test_frames_and_labels_reach_it():
+    pd = pytest.importorskip("pandas")
     X, y = rows()
     frame = pd.DataFrame(X, columns=list("abcd")).assign(kind=np.where(X[:, 1] > 0, "x", "y"))
     phi = ColumnTransformer([("numbers", StandardScaler(), ["a", "b"]), ("kinds", OneHotEncoder(), ["kind"])])

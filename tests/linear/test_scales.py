@@ -9,8 +9,8 @@ import pytest
 import scipy.sparse as sp
 
 from gapmin import linear
-from gapmin.linear._bilevel import Inner
-from gapmin.linear._losses import LOSSES
+from gapmin.linear._bilevel import InnerProblem
+from gapmin.linear._losses import LOSS_BY_NAME
 from gapmin.linear._problem import Problem
 
 rng = np.random.default_rng(0)
@@ -188,7 +188,7 @@ def test_logistic_regression_of_huge_numbers_in_single_precision(n_classes):
 
 
 def test_the_tolerance_of_an_inner_fit_is_one_that_can_be_met():
-    inner = Inner(1e5 * X, 1e5 * SCORE, LOSSES["squared"], 0.01)
+    inner = InnerProblem(1e5 * X, 1e5 * SCORE, LOSS_BY_NAME["squared"], 0.01)
     inner.fit(np.full(60, 1 / 60))
     assert np.abs(inner.problem.evaluate(inner.h)[1]).max() <= inner.tol < 1e-12 * 1e10 * np.abs(SCORE).max()
-    assert Inner(X, SCORE, LOSSES["squared"], 0.01).tol == 1e-9
+    assert InnerProblem(X, SCORE, LOSS_BY_NAME["squared"], 0.01).tol == 1e-9

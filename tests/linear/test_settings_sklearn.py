@@ -1,23 +1,22 @@
 """The linear settings as scikit-learn estimators."""
 
 import pytest
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from gapmin import linear
+from gapmin_support.checks import scikit_learn_checks
 
 NAMES = [name for name in linear.__all__ if name.endswith(("Classifier", "Regressor"))]
 HARD = {"Classifier": "hinge", "Regressor": "absolute"}
 
 
-def estimators():
+def with_hard_losses():
     for name in NAMES:
         cls = getattr(linear, name)
-        yield cls()
         if "loss" in cls().get_params() and not name.startswith("GapWeighting"):
             yield cls(loss=HARD["Classifier" if name.endswith("Classifier") else "Regressor"])
 
 
-@parametrize_with_checks(list(estimators()))
+@scikit_learn_checks([getattr(linear, name)() for name in NAMES], with_hard_losses())
 def test_scikit_learns_checks(estimator, check):
     check(estimator)
 

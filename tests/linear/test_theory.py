@@ -6,7 +6,6 @@ import pickle
 import warnings
 
 import numpy as np
-import pandas as pd
 import pytest
 import scipy.sparse as sp
 from sklearn import config_context
@@ -498,10 +497,14 @@ def test_any_form_of_the_input_gives_the_same(setting, loss):
     X, y, place = draw(rng, loss)
     X, given = np.round(X, 3).astype(np.float32), random_parameters(rng, setting, 3, 3)
     wanted = estimator(setting, loss, **given).fit(X.astype(np.float64), y, **places(setting, place))
-    forms = [X, sp.csr_matrix(X), sp.csc_array(X.astype(np.float64)), X.tolist(), pd.DataFrame(X), np.asfortranarray(X)]
+
+    def forms():
+        yield from (X, sp.csr_matrix(X), sp.csc_array(X.astype(np.float64)), X.tolist(), np.asfortranarray(X))
+        yield pytest.importorskip("pandas").DataFrame(X)
+
     listed = {name: value.tolist() for name, value in places(setting, place).items()}
     labels = list(y) if is_class(loss) else y.tolist()
-    for form in forms:
+    for form in forms():
         model = estimator(setting, loss, **given).fit(form, labels, **listed)
         np.testing.assert_allclose(solutions(model), solutions(wanted), atol=1e-7)
         assert model.gap_.value == pytest.approx(wanted.gap_.value, rel=1e-6, abs=1e-9)

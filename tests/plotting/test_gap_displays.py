@@ -16,7 +16,7 @@ from gapmin.linear import (
     TaskWeightingClassifier,
 )
 from gapmin.plotting import GapDisplay, RelationDisplay, RiskBoundDisplay
-from gapmin.plotting.displays import SOURCE, TARGET
+from gapmin.plotting.displays import SOURCE_COLOR, TARGET_COLOR
 
 rng = np.random.default_rng(0)
 X = rng.normal(size=(90, 3))
@@ -86,7 +86,7 @@ def test_a_gap_is_a_bar_for_each_part(transfer, ax):
     assert display.ax_ is ax
     assert display.figure_ is ax.figure
     assert _rows(ax) == ["source", "target"]
-    for part, color in (("source", SOURCE), ("target", TARGET)):
+    for part, color in (("source", SOURCE_COLOR), ("target", TARGET_COLOR)):
         (bar,) = display.bars_[part]
         assert bar.get_x() == 0
         assert bar.get_width() == pytest.approx(transfer.gap_.parts[part])

@@ -3,7 +3,7 @@ import numpy as np
 import pytest
 from matplotlib.figure import Figure as Canvas
 
-from gapmin.plotting.ranking_displays import LOOKS, RankingDisplay
+from gapmin.plotting.ranking_displays import VERDICT_STYLES, RankingDisplay
 from gapmin.selection.ranking import rank_sources
 
 CHANGES = {"north": (-0.2, -0.3, -0.1), "east": (0.0, -0.1, 0.1), "south": (0.3, 0.1, 0.5)}
@@ -27,14 +27,18 @@ def test_points_intervals_and_the_line_where_nothing_changes(ax):
         assert display.points_[name].get_xdata().tolist() == [mean]
         assert display.points_[name].get_ydata().tolist() == [row]
         assert display.intervals_[name].get_xdata().tolist() == [low, high]
-        assert (display.points_[name].get_color(), display.points_[name].get_marker()) == LOOKS[VERDICTS[name]]
+        assert (display.points_[name].get_color(), display.points_[name].get_marker()) == VERDICT_STYLES[VERDICTS[name]]
     assert list(ax.lines[0].get_xdata()) == [0, 0]
     assert [text.get_text() for text in ax.texts] == ["helps", "neutral", "hurts", "no change"]
     assert ax.get_xlabel() == "change"
 
 
 def test_verdicts_differ_in_colour_and_in_shape():
-    assert len({color for color, _ in LOOKS.values()}) == len({marker for _, marker in LOOKS.values()}) == 3
+    assert (
+        len({color for color, _ in VERDICT_STYLES.values()})
+        == len({marker for _, marker in VERDICT_STYLES.values()})
+        == 3
+    )
 
 
 def test_a_ranking_draws_itself(ax):

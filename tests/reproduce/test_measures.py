@@ -14,6 +14,7 @@ from gapmin.datasets import MultitaskProblem, load_thirds
 from gapmin.reproduce import rules, transfer
 from gapmin.reproduce.cells import cell
 from gapmin.reproduce.measures import find_measure
+from gapmin.reproduce.names import REGRESSORS
 
 
 def test_a_regression_cell_is_the_mean_of_three_thirds_on_pooled_sources():
@@ -32,7 +33,7 @@ def test_a_regression_cell_is_the_mean_of_three_thirds_on_pooled_sources():
 
 
 def test_methods_are_compared_on_the_same_rows_with_seeds_of_their_own():
-    cells = [cell("transfer", "Diabetes", method, 0, 0, resample=False) for method in transfer.REGRESSORS]
+    cells = [cell("transfer", "Diabetes", method, 0, 0, resample=False) for method in REGRESSORS]
     assert len({each.random_state for each in cells}) == len(cells)
     (low, *_), (again, *_) = (transfer.problems(each) for each in cells[:2])
     np.testing.assert_array_equal(low.split(0).X, again.split(0).X)
@@ -47,7 +48,7 @@ def test_friedman_is_drawn_anew_for_each_split_and_seed():
     assert len(set(drawn)) == 3
 
 
-@pytest.mark.parametrize("name", transfer.REGRESSORS)
+@pytest.mark.parametrize("name", REGRESSORS)
 def test_regressors_boost_fully_grown_trees(name):
     model = transfer.method(name, {"resample": False}, 3)
     assert isinstance(model.estimator, DecisionTreeRegressor)
@@ -118,7 +119,7 @@ def networks(monkeypatch):
 
 
 def test_every_network_is_measured_by_task(networks):
-    for method in networks.OBJECTIVES:
+    for method in networks.NETWORK_OBJECTIVES:
         found = networks.measure(cell("multitask", "small", method, 0, 0, train=10, epochs=2))
         assert list(found.parts) == ["c", "a", "b"]
         assert found.error == pytest.approx(np.mean(list(found.parts.values())))
@@ -142,7 +143,7 @@ def test_the_relation_is_in_the_order_of_the_parts(networks, monkeypatch):
 
 def test_an_epoch_of_every_method_is_timed(networks):
     found = networks.measure_epoch(cell("epoch", "small", "all seven", 0, 0, train=10))
-    assert list(found.parts) == list(networks.METHODS)
+    assert list(found.parts) == list(networks.NETWORK_METHODS)
     assert all(seconds >= 0 for seconds in found.parts.values())
 
 

@@ -6,10 +6,8 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
-import psutil
 import pytest
 
 from gapmin._version import __version__
@@ -17,6 +15,7 @@ from gapmin.reproduce import runner
 from gapmin.reproduce.cells import Cell, Measured, Outcome, cell
 from gapmin.reproduce.runner import missing, on_this_machine, run_cell, run_grid
 from gapmin.reproduce.store import Store
+from gapmin_support.processes import is_alive, wait_until, workers_of
 
 FRIEDMAN = [cell("transfer", "Friedman", "AdaBoost.R2_T", split, 0, resample=False) for split in range(3)]
 
@@ -111,6 +110,7 @@ def test_a_worker_that_is_killed_is_replaced_and_its_cell_run_again(tmp_path, mo
     assert [each.measured for each in found if each] == [run_cell(each).measured for each in FRIEDMAN]
 
 
+@pytest.mark.slow
 def test_a_worker_may_be_killed_at_every_cell_if_there_is_progress_between(tmp_path, monkeypatch):
     marks = tmp_path / "marks"
     marks.mkdir()
@@ -130,6 +130,7 @@ def test_a_worker_may_be_killed_at_every_cell_if_there_is_progress_between(tmp_p
         assert len(store.outcomes) == len(cells)
 
 
+@pytest.mark.slow
 def test_workers_that_are_killed_again_and_again_end_the_run_with_a_reason(tmp_path, monkeypatch):
     marks = tmp_path / "marks"
     marks.mkdir()
@@ -151,27 +152,7 @@ def test_workers_end_when_their_parent_is_killed():
     with subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE) as parent:
         assert parent.stdout is not None
         parent.stdout.readline()
-        workers = _wait_for(lambda: _descendants(parent.pid, at_least=2))
+        wait_until(lambda: len(workers_of(parent.pid)) >= 2)
+        workers = workers_of(parent.pid)
         parent.kill()
-    _wait_for(lambda: not any(_is_alive(worker) for worker in workers))
-
-
-def _descendants(pid: int, at_least: int) -> list[psutil.Process]:
-    found = [each for each in psutil.Process(pid).children(recursive=True) if "loky" in " ".join(each.cmdline())]
-    return found if len(found) >= at_least else []
-
-
-def _is_alive(process: psutil.Process) -> bool:
-    try:
-        return process.is_running() and process.status() != psutil.STATUS_ZOMBIE
-    except psutil.NoSuchProcess:
-        return False
-
-
-def _wait_for(ready, seconds: float = 60):
-    end = time.monotonic() + seconds
-    while time.monotonic() < end:
-        if found := ready():
-            return found
-        time.sleep(0.2)
-    raise AssertionError("waited in vain")
+    wait_until(lambda: not any(is_alive(worker) for worker in workers))

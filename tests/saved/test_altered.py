@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from sklearn.linear_model import Ridge
 
 import gapmin
+from gapmin import __version__
 from gapmin.saved import ModelFileError, load_model, save_model
 from gapmin.saved._archive import seal
 
@@ -106,10 +107,10 @@ def test_a_patch_release_of_scikit_learn_passes_without_a_warning(saved_tree, cr
 @pytest.mark.parametrize(
     ("change", "said"),
     [
-        ({"format": 2}, "format 2"),
+        ({"format": 3}, "format 3"),
         ({"format": 0}, "format"),
         ({"format": True}, "format"),
-        ({"format": "1"}, "format"),
+        ({"format": "2"}, "format"),
         ({"schema": ["a"]}, "entries"),
         ({"about": None}, "entries"),
         ({"versions": {"gapmin": "0.1.0"}}, "versions"),
@@ -120,6 +121,17 @@ def test_a_patch_release_of_scikit_learn_passes_without_a_warning(saved_tree, cr
 )
 def test_facts_of_a_wrong_kind_are_refused(change, said, saved_tree, craft, tmp_path):
     assert said in refused(craft(saved_tree, tmp_path / "bad.skops", facts=lambda facts: facts | change))
+
+
+@pytest.mark.parametrize(
+    ("versions", "writer"),
+    [({"gapmin": "0.0.9"}, "0.0.9"), ({"gapmin": "0\n9"}, "0 9"), ({}, "unknown"), (1, "unknown")],
+)
+def test_a_file_of_an_earlier_format_says_who_wrote_it_and_what_to_do(versions, writer, saved_tree, craft, tmp_path):
+    change = {"format": 1, "versions": versions}
+    line = refused(craft(saved_tree, tmp_path / "old.skops", facts=lambda facts: facts | change))
+    assert f"it was written by gapmin {writer} in format 1, and gapmin {__version__} reads format 2" in line
+    assert line.endswith(": fit the model again")
 
 
 @pytest.mark.parametrize("text", [b"", b"[]", b"{", b'{"format": NaN}', b'{"format": 1, "format": 1}', b"[" * 100_000])

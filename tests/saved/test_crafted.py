@@ -7,6 +7,7 @@ import io
 import json
 import subprocess
 import sys
+import tracemalloc
 import zipfile
 
 import numpy as np
@@ -18,6 +19,7 @@ from sklearn.tree import DecisionTreeClassifier
 from gapmin.saved import ModelFileError, _compiled, load_model, save_model
 from gapmin.selection import WeightedPoolingClassifier
 from gapmin.selection._kernel import KernelClassifier
+from gapmin_support import crafted
 from gapmin_support.crafted import NUMBERS, add_entry, node, pairs, seal_members, several, text, thing
 
 
@@ -83,8 +85,8 @@ def payloads(touch):
             "os.system",
         ),
         "our own module's other names": (
-            node("TypeNode", "gapmin.linear._losses.LOSSES"),
-            "gapmin.linear._losses.LOSSES",
+            node("TypeNode", "gapmin.linear._losses.LOSS_BY_NAME"),
+            "gapmin.linear._losses.LOSS_BY_NAME",
         ),
         "a module in our module": (
             node("ObjectNode", "gapmin.saved._archive.os", content=pairs()),
@@ -633,6 +635,87 @@ def test_one_array_may_not_be_read_for_many_objects(saved_tree, craft, tmp_path)
 
 
 def test_text_that_would_fill_the_memory_is_not_read(saved_tree, tmp_path, monkeypatch):
-    monkeypatch.setattr("gapmin.saved._archive.LARGEST_TEXT", 1000)
+    monkeypatch.setattr("gapmin.saved._archive.LARGEST_DEFLATED", 1000)
     with pytest.raises(ModelFileError, match="more than 1000"):
         load_model(saved_tree)
+
+
+def header_alone(kind, shape):
+    """Return an array in NumPy's format that has no bytes for values."""
+    buffer = io.BytesIO()
+    np.lib.format.write_array_header_1_0(buffer, {"descr": kind, "fortran_order": False, "shape": shape})
+    return buffer.getvalue()
+
+
+def array_of(values):
+    buffer = io.BytesIO()
+    np.save(buffer, values)
+    return buffer.getvalue()
+
+
+def with_extra(source, value, array):
+    """Write an encoder again, with one more attribute and one more array, 9001.npy."""
+
+    def schema(tree):
+        add_entry(tree["content"], "extra_", value)
+
+    return crafted.craft(source, source.with_name("crafted.skops"), schema=schema, arrays={"9001.npy": array})
+
+
+@pytest.fixture
+def saved_encoder(tmp_path):
+    return save_model(OneHotEncoder().fit([["u"], ["v"]]), tmp_path / "encoder.skops")
+
+
+def an_array(name="9001.npy"):
+    return node("NdArrayNode", "numpy.ndarray", type="numpy", file=name)
+
+
+def test_an_array_that_is_named_often_is_held_once(saved_encoder):
+    """Checks that look at all attributes of an object would hold it as often as it is named."""
+    one = an_array()
+    path = with_extra(saved_encoder, several(*[one] * 200), array_of(np.zeros(2**17)))
+    load_model(saved_encoder)
+    tracemalloc.start()
+    load_model(path)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 30 * 2**20
+
+
+def test_an_array_of_arrays_is_not_taken_apart(saved_encoder):
+    """NumPy would make an object of every number, as often as the array is named."""
+    one, shape = an_array(), several(text(100), text(1))
+    value = node("NdArrayNode", "numpy.ndarray", type="json", content=[one] * 100, shape=shape)
+    with pytest.raises(ModelFileError):
+        load_model(with_extra(saved_encoder, value, array_of(np.zeros(10))))
+
+
+@pytest.mark.parametrize(("kind", "shape"), [("<U0", (10**9,)), ("|S0", (3,)), ("<U500000000", (0,))])
+def test_values_without_bytes_are_refused(saved_encoder, kind, shape):
+    with pytest.raises(ModelFileError, match="none that gapmin restores"):
+        load_model(with_extra(saved_encoder, an_array(), header_alone(kind, shape)))
+
+
+def test_an_array_where_a_number_was_due_is_one_clear_error(saved_encoder):
+    state = pairs(key=an_array("9002.npy"), pos=text(3))
+    found = pairs(bit_generator=text("MT19937"), state=state, has_gauss=an_array(), gauss=text(0.0))
+    value = node("RandomStateNode", "numpy.random.mtrand.RandomState", content=found)
+    path = with_extra(saved_encoder, value, array_of(np.zeros(2)))
+    crafted.craft(path, path, arrays={"9002.npy": array_of(np.zeros(624, np.uint32))})
+    with pytest.raises(ModelFileError):
+        load_model(path)
+
+
+def test_a_file_cannot_ask_for_thousands_of_processes(rows, in_pipeline, tmp_path):
+    """scikit-learn starts as many as `n_jobs` says, whatever there is to do."""
+    model = in_pipeline(DecisionTreeClassifier(max_depth=2)).fit(rows["frame"], rows["binary"])
+    path = save_model(model, tmp_path / "pipeline.skops")
+
+    def schema(tree):
+        (prepare,) = crafted.objects(tree, "ColumnTransformer")
+        prepare["content"]["content"]["n_jobs"] = text(5000)
+
+    crafted.craft(path, path, schema=schema)
+    with pytest.raises(ModelFileError, match="n_jobs=5000"):
+        load_model(path)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
-import pandas as pd
 import pytest
 import scipy.sparse as sp
 from sklearn.decomposition import PCA
@@ -123,6 +122,7 @@ def test_there_is_no_telling_of_few_source_rows():
 
 
 def test_sparse_rows_frames_gaps_and_units_do_not_matter():
+    pd = pytest.importorskip("pandas")
     X = correlated(3) + np.arange(12)
     turned = in_other_order(X, 3)
     for table, said in ((X, True), (turned, False)):
@@ -135,6 +135,7 @@ def test_sparse_rows_frames_gaps_and_units_do_not_matter():
 
 
 def test_one_column_without_numbers_does_not_hide_the_others():
+    pd = pytest.importorskip("pandas")
     X = correlated(3) + np.arange(12)
     frame = pd.DataFrame(X)
     odd = {
@@ -173,6 +174,7 @@ def test_nothing_more_is_asked_of_an_honest_source_with_shifted_means():
         assert found.transfer_verdict_.transfers
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("levels", [0, 3])
 def test_honest_sources_are_seldom_said_to_have_other_columns(levels):
     """Also where their columns have little that is their own: a few related ones, from the levels of a category."""
@@ -187,6 +189,7 @@ def test_honest_sources_are_seldom_said_to_have_other_columns(levels):
     assert np.mean(np.clip((-found - 0.1) / 0.4, 0, 1)) <= 0.15  # of what the worst is charged
 
 
+@pytest.mark.slow
 def test_columns_are_not_compared_where_that_is_not_wanted():
     X = in_other_order(correlated(0), 0)
     y, domain = X[:, 0], np.repeat([-1, 1], [N_TARGET, N_SOURCE])
@@ -216,6 +219,7 @@ def test_columns_that_match_lower_what_is_asked_of_a_stranger():
     assert asked[True].gain_needed == pytest.approx(max(1 - 3 * min(1 + kin / 0.2, 1) - 10 * kin, LOWEST))
 
 
+@pytest.mark.slow
 def test_of_several_sources_the_one_with_other_columns_is_named_and_left_out():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(625, 8)) + np.arange(8)
@@ -259,6 +263,7 @@ def fitted(X, n_standard_errors=1.0):
     return model.fit(X, y, sample_domain=domain).transfer_verdict_
 
 
+@pytest.mark.slow
 def test_more_is_asked_of_a_source_with_other_columns_and_less_of_one_with_the_same_and_the_verdict_says_so():
     X = correlated(0)
     same, other = fitted(X), fitted(in_other_order(X, 0))

@@ -1,7 +1,6 @@
 import json
 
 import numpy as np
-import pandas as pd
 import pytest
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
@@ -109,6 +108,7 @@ def test_permuted_rows_permute_the_result(half_flipped, boosted):
 
 
 def test_columns_of_a_frame_are_categories_or_quarters():
+    pd = pytest.importorskip("pandas")
     rng = np.random.default_rng(0)
     n = 80
     frame = pd.DataFrame(
@@ -163,6 +163,7 @@ def test_every_model_with_weights_can_be_explained(model, half_flipped):
 
 
 def test_the_result_as_frames_text_and_json(half_flipped, boosted):
+    pytest.importorskip("pandas")
     X, y, domain, flipped = half_flipped
     found = explain(boosted, X, y, sample_domain=domain, by={"flipped": flipped}, n_rows=3)
     assert list(found.to_frame("sources")["name"]) == ["target", "source 1"]
@@ -179,6 +180,7 @@ def test_the_result_as_frames_text_and_json(half_flipped, boosted):
 
 
 def test_a_target_without_sources_has_empty_parts():
+    pytest.importorskip("pandas")
     X, y = np.arange(10.0).reshape(-1, 1), np.arange(10) % 2
     model = AdaBoostClassifier(n_estimators=2).fit(X, y)
     found = explain(model, X, y, sample_domain=-np.ones(10))
@@ -209,7 +211,8 @@ def test_what_cannot_be_explained_is_refused(given, said, half_flipped, boosted)
 
 def test_an_unknown_column_and_a_model_without_weights(half_flipped, boosted):
     X, y, domain, _ = half_flipped
+    frame = pytest.importorskip("pandas").DataFrame(X, columns=list("abcd"))
     with pytest.raises(ValueError, match="X has no column 'height': choose from a, b, c, d"):
-        explain(boosted, pd.DataFrame(X, columns=list("abcd")), y, sample_domain=domain, by=["a", "height"])
+        explain(boosted, frame, y, sample_domain=domain, by=["a", "height"])
     with pytest.raises(ValueError, match="LogisticRegression has no sample_weight_"):
         explain(LogisticRegression().fit(X, y), X, y, sample_domain=domain)

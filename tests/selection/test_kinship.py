@@ -160,6 +160,7 @@ def test_up_to_eight_sources_the_least_counts_and_of_more_the_mean(n_sources):
     assert np.min(closeness) < np.mean(closeness) - 0.05
 
 
+@pytest.mark.slow
 def test_a_source_turned_round_is_not_kept_for_the_sake_of_three_that_are_not():
     domain = np.repeat([-1, 1, 2, 3, 4], [15, 80, 80, 80, 80])
     kept = []
@@ -222,6 +223,7 @@ def test_a_hundred_target_rows_at_most():
     assert rows.loss(y[10:] + 1) == pytest.approx(100 / 10)
 
 
+@pytest.mark.slow
 def test_the_learner_that_suits_the_sources_is_blended_where_the_target_cannot_tell():
     """Ten rows cannot show an interaction that five hundred do."""
     rng = np.random.default_rng(0)

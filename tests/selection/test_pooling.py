@@ -5,7 +5,6 @@ from __future__ import annotations
 import warnings
 
 import numpy as np
-import pandas as pd
 import pytest
 import scipy.sparse as sp
 from sklearn.compose import make_column_transformer
@@ -132,6 +131,7 @@ def test_learners_without_weights_get_a_bootstrap_from_the_seed(rows):
 
 def test_frames_reach_a_pipeline_as_they_are(rows):
     X, _, domain = rows
+    pd = pytest.importorskip("pandas")
     frame = pd.DataFrame(X, columns=["a", "b", "c"]).assign(town=np.where(X[:, 0] > 0, "north", "south"))
     learner = make_pipeline(
         make_column_transformer((OneHotEncoder(), ["town"]), (StandardScaler(), ["a", "b", "c"])), Ridge()
@@ -176,13 +176,17 @@ def test_inputs_are_not_changed(rows):
 SCALES = [1e-150, 1e-30, 1.0, 1e30, 1e150]
 
 
+def to_frame(X):
+    return pytest.importorskip("pandas").DataFrame(X)
+
+
 def fitted(model, X, y, domain):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         return model.fit(X, y, sample_domain=domain)
 
 
-@pytest.mark.parametrize("convert", [np.asarray, sp.csr_matrix, pd.DataFrame])
+@pytest.mark.parametrize("convert", [np.asarray, sp.csr_matrix, to_frame])
 @pytest.mark.parametrize("scale", SCALES)
 def test_a_regression_follows_the_units_of_its_features(rows, scale, convert):
     X, _, domain = rows

@@ -2,7 +2,6 @@ import json
 from dataclasses import replace
 
 import numpy as np
-import pandas as pd
 import pytest
 import scipy.sparse as sp
 from hypothesis import given, settings
@@ -18,7 +17,7 @@ from sklearn.tree import DecisionTreeClassifier
 from gapmin._utils.statistics import corrected_t_test
 from gapmin.domains import TargetKFold, stack_domains
 from gapmin.linear import InstanceWeightingClassifier, InstanceWeightingRegressor
-from gapmin.selection._gaps import measure_gap
+from gapmin.linear.source_gap import measure_gap
 from gapmin.selection._ranking_inputs import check_inputs
 from gapmin.selection._trials import Fold, Trials, default_learner, draw_folds, forward_search, losses
 from gapmin.selection.pooling import WeightedPoolingClassifier, WeightedPoolingRegressor
@@ -188,6 +187,7 @@ def test_small_targets_and_odd_columns(seed, n, task, n_sources, constant):
         np.testing.assert_array_equal(b, d)
     assert {source.name for source in found.sources} == {f"source {k}" for k in range(1, n_sources + 1)}
     json.dumps(found.to_dict(), allow_nan=False)
+    pytest.importorskip("pandas")
     assert np.isfinite(found.to_frame().select_dtypes("number").to_numpy()).all()
     if task == "classification":
         assert all(0 <= source.loss <= 1 for source in found.sources)
@@ -258,7 +258,7 @@ def test_sparse_rows_stay_sparse_and_agree_with_dense_ones_that_are_not_centred(
 
 def _frames():
     def frame(X, y, city):
-        return pd.DataFrame({**{f"x{k}": X[:, k] for k in range(8)}, "city": city}), y
+        return pytest.importorskip("pandas").DataFrame({**{f"x{k}": X[:, k] for k in range(8)}, "city": city}), y
 
     target, sources = _several()
     rng = np.random.default_rng(0)
@@ -359,6 +359,7 @@ def test_the_search_adds_what_helps_beside_what_is_there():
 
 
 def test_the_ranking_as_text_frame_and_json(ranking):
+    pytest.importorskip("pandas")
     text = str(ranking)
     assert text.splitlines()[0].split()[:3] == ["source", "rows", "gap"]
     assert [line.split()[0] for line in text.splitlines()[2:6]] == [source.name for source in ranking.sources]
@@ -428,13 +429,18 @@ GOOD = _domain(0, 30)
         (GOOD, {"a": GOOD}, {"estimator": Ridge()}, "Ridge is a regressor and the task is a classification"),
         (GOOD, {"a": GOOD}, {"preprocessor": LogisticRegression()}, "LogisticRegression, which has no transform"),
         ((GOOD[0][:, :0], GOOD[1]), {"a": (GOOD[0][:, :0], GOOD[1])}, {}, "X has no columns"),
-        (GOOD, {"a": (pd.DataFrame(GOOD[0]), GOOD[1])}, {}, "give all domains in one form"),
     ],
 )
 def test_what_cannot_be_ranked_is_refused_in_one_line(target, sources, settings, said):
     with pytest.raises(ValueError, match=said) as refused:
         rank_sources(target, sources, **settings)
     assert "\n" not in str(refused.value)
+
+
+def test_a_frame_and_an_array_are_refused():
+    frame = pytest.importorskip("pandas").DataFrame(GOOD[0])
+    with pytest.raises(ValueError, match="give all domains in one form"):
+        rank_sources(GOOD, {"a": (frame, GOOD[1])})
 
 
 def test_columns_of_frames_that_differ_are_named():

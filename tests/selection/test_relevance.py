@@ -7,17 +7,17 @@ import pytest
 import scipy.sparse as sp
 from sklearn import config_context
 from sklearn.pipeline import Pipeline
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from gapmin import TransferClassifierCV
 from gapmin.linear import WeightedLogisticRegression
 from gapmin.selection._candidates import Kit, default_learners
 from gapmin.selection._relevance import RelevanceScaler
+from gapmin_support.checks import scikit_learn_checks
 
 RNG = np.random.default_rng(0)
 
 
-@parametrize_with_checks([RelevanceScaler(), RelevanceScaler(of_classes=False)])
+@scikit_learn_checks([RelevanceScaler()], [RelevanceScaler(of_classes=False)])
 def test_scikit_learns_checks(estimator, check):
     check(estimator)
 
@@ -136,6 +136,7 @@ def test_gapboost_around_such_a_learner_scales_once():
     assert model[1].scale_[0] == model[1].scale_.max()
 
 
+@pytest.mark.slow
 def test_a_few_good_columns_among_many_are_found_with_few_target_rows():
     """Of a hundred columns of unit variance two tell the classes; plain learners drown in the others."""
     rng = np.random.default_rng(1)
@@ -150,6 +151,7 @@ def test_a_few_good_columns_among_many_are_found_with_few_target_rows():
     assert model.score(X[test], y[test]) > plain.score(X[test], y[test]) + 0.05
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("routing", [False, True])
 def test_metadata_routing_changes_nothing(routing):
     X = np.random.default_rng(2).normal(size=(70, 32))

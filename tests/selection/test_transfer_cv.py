@@ -5,7 +5,6 @@ from __future__ import annotations
 import warnings
 
 import numpy as np
-import pandas as pd
 import pytest
 import scipy.sparse as sp
 from sklearn.base import clone
@@ -17,22 +16,19 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder
 from sklearn.svm import LinearSVC
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from gapmin import TargetKFold, TransferClassifierCV, TransferRegressorCV
 from gapmin.linear import WeightedLogisticRegression
 from gapmin.selection._candidates import METHODS, Kit, default_learners, gradient_boosting
 from gapmin.selection._data import Data
+from gapmin_support.checks import scikit_learn_checks
 
 QUICK = {"n_repeats": 1, "random_state": 0}
 
 
-@parametrize_with_checks(
-    [
-        TransferClassifierCV(n_repeats=1, n_splits=2),
-        TransferRegressorCV(n_repeats=1, n_splits=2),
-        TransferClassifierCV(DecisionTreeClassifier(max_depth=3), n_repeats=1, n_splits=2),
-    ]
+@scikit_learn_checks(
+    [TransferClassifierCV(n_repeats=1, n_splits=2), TransferRegressorCV(n_repeats=1, n_splits=2)],
+    [TransferClassifierCV(DecisionTreeClassifier(max_depth=3), n_repeats=1, n_splits=2)],
 )
 def test_scikit_learn_checks(estimator, check):
     check(estimator)
@@ -46,7 +42,7 @@ def problem(n_target=40, n_source=300, *, flipped=False, n_features=8, seed=0):
     return X, y, domain
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", [0, *(pytest.param(seed, marks=pytest.mark.slow) for seed in (1, 2))])
 def test_a_source_like_the_target_is_used(seed):
     X, y, domain = problem(20, seed=seed)
     model = TransferClassifierCV(**QUICK).fit(X, y, sample_domain=domain)
@@ -104,7 +100,7 @@ def test_a_regression():
     assert shifted.transfer_verdict_.error == pytest.approx(50 * model.transfer_verdict_.error)
 
 
-@pytest.mark.parametrize("kind", [TransferClassifierCV, TransferRegressorCV])
+@pytest.mark.parametrize("kind", [TransferClassifierCV, pytest.param(TransferRegressorCV, marks=pytest.mark.slow)])
 def test_the_number_of_processes_changes_nothing(kind):
     X, y, domain = problem(25, 120)
     y = y if kind is TransferClassifierCV else X[:, 0] + X[:, 1] ** 2
@@ -210,6 +206,7 @@ def test_learners_without_probabilities_or_weights():
 
 def test_frames_with_text_and_gaps_through_a_pipeline():
     X, y, domain = problem(30, 80)
+    pd = pytest.importorskip("pandas")
     frame = pd.DataFrame(X[:, :3], columns=["a", "b", "c"]).assign(town=np.where(X[:, 0] > 0, "north", "south"))
     frame.loc[3, "a"] = np.nan
     prepare = make_column_transformer((OneHotEncoder(), ["town"]), remainder=SimpleImputer())

@@ -133,6 +133,7 @@ def test_what_comes_off_best_together_is_kept_together():
     assert _witnesses.Testimony((1, 2), {}).deciding is None
 
 
+@pytest.mark.slow
 def test_a_source_that_is_not_trusted_changes_nothing():
     data = search(turned=[2], n_sources=3).data
     kept = data.domain != 2
@@ -181,6 +182,7 @@ def test_the_share_of_the_model_with_sources_by_their_support():
     assert [share_with_sources(support) for support in supports] == pytest.approx(list(shares))
 
 
+@pytest.mark.slow
 def test_in_doubt_the_model_is_the_mean_of_both():
     data = search().data
 

@@ -7,13 +7,18 @@ import pytest
 pd = pytest.importorskip("pandas")
 
 from gapmin._utils.statistics import corrected_t_test  # noqa: E402
-from gapmin.study import OURS, POOLED, TARGET_ONLY, Column, Schema, Study, compare_study  # noqa: E402  # noqa: E402
+from gapmin.base import DomainData  # noqa: E402
+from gapmin.study import OURS, POOLED, TARGET_ONLY, Column, Schema, Study, compare_study  # noqa: E402
 from gapmin.study.compare import check_study  # noqa: E402
-from gapmin.study.folds import Fitted, Rows, draw_folds, measure  # noqa: E402
-from gapmin.study.method_comparison import make_league  # noqa: E402
+from gapmin.study.folds import Fitted, draw_folds, measure  # noqa: E402
+from gapmin.study.method_comparison import compare_methods  # noqa: E402
 from gapmin.study.methods import make_method, method_names  # noqa: E402
 
 SETTINGS = {"n_splits": 2, "n_repeats": 1, "max_search_rows": 40}
+
+
+def domain_data(X, y, domain):
+    return DomainData(X, y, domain, np.ones(len(y)))
 
 
 def made_study(task, n_target=24, n_source=60, seed=0):
@@ -45,8 +50,8 @@ def test_a_source_that_is_turned_round_is_left_out_and_the_good_one_ranks_first(
 
 
 def test_every_method_is_measured_on_the_same_folds(compared):
-    assert [each.method for each in compared.league] == list(method_names("classification"))
-    for each in compared.league:
+    assert [each.method for each in compared.methods] == list(method_names("classification"))
+    for each in compared.methods:
         assert len(each.errors) == 2
         assert each.error == pytest.approx(np.mean(each.errors))
         assert 0 <= each.low <= each.error <= each.high <= 100
@@ -56,17 +61,17 @@ def test_every_method_is_measured_on_the_same_folds(compared):
 
 
 def test_p_values_are_corrected_for_the_number_of_methods():
-    rows = Rows(np.zeros((40, 1)), np.zeros(40), np.repeat([-1, 1], [20, 20]), "regression")
-    folds = draw_folds(rows, 2, 2, 0)
+    data = domain_data(np.zeros((40, 1)), np.zeros(40), np.repeat([-1, 1], [20, 20]))
+    folds = draw_folds(data, "regression", 2, 2, 0)
     errors = {TARGET_ONLY: [1.0, 2.0, 3.0, 4.0], POOLED: [0.5, 1.4, 2.6, 3.5], OURS: [0.9, 2.2, 2.6, 4.1]}
     pairs = [(method, fold) for method in errors for fold in folds]
     fits = [Fitted(each) for found in errors.values() for each in found]
-    league, failures = make_league(tuple(errors), pairs, fits, rows)
+    compared, failures = compare_methods(tuple(errors), pairs, fits, 20, "regression")
     assert not failures
     plain = {
         method: corrected_t_test(np.subtract(found, errors[TARGET_ONLY]), 10, 10) for method, found in errors.items()
     }
-    found = {each.method: each.p_value for each in league}
+    found = {each.method: each.p_value for each in compared}
     assert found[POOLED] == pytest.approx(2 * plain[POOLED].p_value)  # the smaller of two
     assert found[OURS] == pytest.approx(plain[OURS].p_value)
     assert found[TARGET_ONLY] == 1
@@ -107,15 +112,15 @@ def test_processes_change_nothing_and_progress_ends_at_one(task, compared):
     if shares:
         assert shares == sorted(shares)
         assert (shares[0], shares[-1]) == (0, 1)
-        assert [each.method for each in one.league] == list(method_names("regression"))
+        assert [each.method for each in one.methods] == list(method_names("regression"))
         assert "bad" not in one.recommended
 
 
 def test_folds_test_each_target_row_once_a_repeat_and_no_source_row():
     domain = np.repeat([1, -1, 2], [5, 20, 5])
     y = np.tile([0, 1], 15)
-    rows = Rows(np.zeros((30, 1)), y, domain, "classification")
-    folds = draw_folds(rows, 4, 3, seed=1)
+    data = domain_data(np.zeros((30, 1)), y, domain)
+    folds = draw_folds(data, "classification", 4, 3, seed=1)
     assert len(folds) == 12
     for repeat in range(3):
         tested = np.concatenate([fold.test for fold in folds[4 * repeat : 4 * repeat + 4]])
@@ -123,23 +128,24 @@ def test_folds_test_each_target_row_once_a_repeat_and_no_source_row():
     for fold in folds:
         assert sorted([*fold.train, *fold.test]) == list(range(5, 25))
         assert y[fold.test].mean() == pytest.approx(0.5, abs=0.11)
-    assert [fold.seed for fold in folds] == [fold.seed for fold in draw_folds(rows, 4, 3, seed=1)]
+    assert [fold.seed for fold in folds] == [fold.seed for fold in draw_folds(data, "classification", 4, 3, seed=1)]
 
 
 def test_the_rows_of_a_fold_are_not_trained_on():
     """Labels that nothing can tell: whoever saw the tested rows would know them."""
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(60, 30)), rng.normal(size=60)
-    rows = Rows(X, y, np.repeat([-1, 1], [30, 30]), "regression")
-    fold = draw_folds(rows, 3, 1, seed=0)[0]
+    data = domain_data(X, y, np.repeat([-1, 1], [30, 30]))
+    fold = draw_folds(data, "regression", 3, 1, seed=0)[0]
     model = make_method(POOLED, "regression", 0, max_search_rows=10)
-    seen = measure(rows, model, fold.train, fold.train).error
-    assert measure(rows, model, fold.train, fold.test).error > 1.5 * seen
+    seen = measure(data, "regression", model, fold.train, fold.train).error
+    assert measure(data, "regression", model, fold.train, fold.test).error > 1.5 * seen
 
 
 def test_a_method_that_cannot_be_trained_says_why():
-    rows = Rows(np.zeros((8, 1)), np.zeros(8), np.repeat([-1, 1], 4), "classification")
-    found = measure(rows, make_method("gapBoost", "classification", 0, max_search_rows=1), np.arange(3), np.array([3]))
+    data = domain_data(np.zeros((8, 1)), np.zeros(8), np.repeat([-1, 1], 4))
+    model = make_method("gapBoost", "classification", 0, max_search_rows=1)
+    found = measure(data, "classification", model, np.arange(3), np.array([3]))
     assert np.isnan(found.error)
     assert "class" in found.failure
 

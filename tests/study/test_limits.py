@@ -67,16 +67,6 @@ def soon():
     signal.signal(signal.SIGALRM, before)
 
 
-@pytest.fixture
-def write(tmp_path):
-    def write_file(name, content):
-        path = tmp_path / name
-        path.write_bytes(content.encode() if isinstance(content, str) else content)
-        return path
-
-    return write_file
-
-
 A_PIPE = "is a pipe, and a table is read more than once: write it to a file first, and name that"
 
 

@@ -5,13 +5,15 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from gapmin.plotting.method_comparison import DomainMassDisplay, MethodComparisonDisplay, figure_names
+from gapmin.plotting import WeightMassDisplay
+from gapmin.plotting.method_comparison import MethodComparisonDisplay, figure_names
 from gapmin.reporting import render_html, write_html
 from gapmin.selection import RankedSource, SourceRanking, TransferVerdict
 from gapmin.selection._ranking_result import TOGETHER, Change
+from gapmin.study import StudyFiles
 from gapmin.study.methods import OURS, POOLED, TARGET_ONLY, method_names
-from gapmin.study.page import StudyFiles, python_code, study_report
-from gapmin.study.page_tables import league_table, ranking_table
+from gapmin.study.page import python_code, study_report
+from gapmin.study.page_tables import method_table, ranking_table
 from gapmin.study.result import LabelSaving, LearningCurve, MethodError, StudyComparison
 from gapmin.study.words import headline
 
@@ -28,16 +30,16 @@ def made(task="classification", names=("old", EVIL, "price in $ and $"), transfe
     ]
     together = RankedSource(TOGETHER, 3003, None, None, 21.0, changes[1], 0.3, changes[1], 0.6, "neutral")
     ranking = SourceRanking(tuple(sources), together, (names[0],), (), 23.4, 0.3, task, 0.9, 100, ())
-    league = tuple(
+    methods = tuple(
         MethodError(name, 20.0 - k, 10.0, 30.0, -float(k), -5.0, 5.0, 0.5 if k else 1.0, (20.0 - k,) * 10)
         for k, name in enumerate(method_names(task))
     )
     verdict = TransferVerdict(transfers, "pooling", "…", 0.17, 0.22, 0.1, 0.14, -0.04, -0.07, -0.01, 0.007, 100, 3003)
     used = (names[0],) if transfers else ()
-    sizes, methods = (10, 28, 80), (TARGET_ONLY, *([OURS] if transfers else []), POOLED)
-    errors = {method: tuple((30.0 - k - j, 32.0 - k) for j in range(3)) for k, method in enumerate(methods)}
+    sizes, drawn = (10, 28, 80), (TARGET_ONLY, *([OURS] if transfers else []), POOLED)
+    errors = {method: tuple((30.0 - k - j, 32.0 - k) for j in range(3)) for k, method in enumerate(drawn)}
     return StudyComparison(
-        headline=headline(verdict, used, ranking, league),
+        headline=headline(verdict, used, ranking, methods),
         target_name=EVIL,
         label=EVIL,
         task=task,
@@ -46,7 +48,7 @@ def made(task="classification", names=("old", EVIL, "price in $ and $"), transfe
         n_features=25,
         source_sizes=dict.fromkeys(names, 1000),
         ranking=ranking,
-        league=league,
+        methods=methods,
         verdict=verdict,
         recommended=used,
         weights={"target": 0.5, names[0]: 0.5, names[1]: 0.0, names[2]: 0.0},
@@ -96,12 +98,12 @@ def test_tables_say_what_was_found():
     assert [entry.best for entry in (ranked["old"][1], ranked[EVIL][1])] == [True, False]
     assert str(ranked["price in $ and $"][1]) == "hurts"
     assert str(ranked[TOGETHER][6]) == "", "no gap was measured"
-    rows = {str(row[0]): [str(entry) for entry in row] for row in league_table(comparison).rows}
+    rows = {str(row[0]): [str(entry) for entry in row] for row in method_table(comparison).rows}
     assert rows[TARGET_ONLY] == [TARGET_ONLY, "20.0", "10.0 to 30.0", "", "", ""]
     assert rows[OURS] == [
         OURS, "14.0", "10.0 to 30.0", "\N{MINUS SIGN}6.0", "\N{MINUS SIGN}5.0 to +5.0", "0.500"
     ]  # fmt: skip
-    bold = [str(row[0]) for row in league_table(comparison).rows if row[1].best]
+    bold = [str(row[0]) for row in method_table(comparison).rows if row[1].best]
     assert bold == [OURS]
 
 
@@ -145,12 +147,12 @@ def test_long_names_stay_different_and_dollars_are_no_formula():
 
 def test_displays_draw_each_method_and_each_domain():
     errors = {"target only": (20.0, 15.0, 25.0), "pooled": (17.0, 14.0, 20.0)}
-    league = MethodComparisonDisplay(errors=errors, baseline="target only", unit="error", chosen="pooled").plot()
-    assert list(league.intervals_["pooled"].get_xdata()) == [14, 20]
-    assert league.points_["pooled"].get_color() != league.points_["target only"].get_color()
+    display = MethodComparisonDisplay(errors=errors, baseline="target only", unit="error", chosen="pooled").plot()
+    assert list(display.intervals_["pooled"].get_xdata()) == [14, 20]
+    assert display.points_["pooled"].get_color() != display.points_["target only"].get_color()
     with pytest.raises(ValueError, match=r"baseline is 'x', which is no method here: use one of target only, pooled"):
         MethodComparisonDisplay(errors=errors, baseline="x", unit="")
-    mass = DomainMassDisplay(mass=[[0.2, 0.8], [0.5, 0.5]], names=["target", "old"]).plot()
+    mass = WeightMassDisplay(mass=[[0.2, 0.8], [0.5, 0.5]], domains=[-1, 1], names=["target", "old"]).plot()
     assert [list(line.get_ydata()) for line in mass.lines_] == [[20, 50], [80, 50]]
     assert [text.get_text() for text in mass.ax_.texts] == ["target", "old"]
 

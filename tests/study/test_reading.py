@@ -15,16 +15,6 @@ from gapmin.study import TableError, read_table, read_tables  # noqa: E402
 from gapmin.study import reading as reading_module  # noqa: E402
 
 
-@pytest.fixture
-def write(tmp_path):
-    def write_file(name, content):
-        path = tmp_path / name
-        path.write_bytes(content.encode() if isinstance(content, str) else content)
-        return path
-
-    return write_file
-
-
 def refused(path):
     """The message, which is one line and begins with the file."""
     with pytest.raises(TableError) as caught:

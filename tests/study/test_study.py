@@ -384,6 +384,7 @@ def test_script_is_text_all_the_way(files, tmp_path):
     assert name in made.schema.columns[1].levels
 
 
+@pytest.mark.slow
 def test_ten_thousand_columns(files):
     rng = np.random.default_rng(0)
 

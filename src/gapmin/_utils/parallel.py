@@ -59,13 +59,13 @@ def run_parallel(
     lazy = get_active_backend(prefer=options.get("prefer"))[0].supports_return_generator
     return_as = ("generator" if in_order else "generator_unordered") if lazy else "list"
     parallel = Parallel(n_jobs=n_jobs, return_as=return_as, batch_size=batch_size, **options)
-    with ignore_terminal_in_children():
+    with ignore_sigint_in_children():
         results = parallel(delayed(work)(*task) for task in tasks)
     yield from results
 
 
 @contextmanager
-def ignore_terminal_in_children() -> Iterator[None]:
+def ignore_sigint_in_children() -> Iterator[None]:
     """Keep the terminal from ending processes that start meanwhile, from their first moment.
 
     A worker ignores Ctrl-C by itself only when it has imported joblib: interrupted before, it would complain at length.

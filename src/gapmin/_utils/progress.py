@@ -50,7 +50,7 @@ def counting(total: int, done: int, verbose: int, description: str) -> Iterator[
         yield lambda done, description: bar.update(task, completed=done, description=description)
 
 
-def say(line: str) -> None:
+def log(line: str) -> None:
     """Write a line of progress to standard error."""
     _standard_error().print(line, style="dim", highlight=False, markup=False)
 

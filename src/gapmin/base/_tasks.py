@@ -8,6 +8,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import _num_samples
 
+from gapmin.base._validation import first_missing
+
 
 def plain(task: Any) -> Any:
     """Return a label without numpy's name around it."""
@@ -77,10 +79,9 @@ def refuse_unnamed(name: str, values: ArrayLike, remedy: str) -> None:
         ...
     ValueError: y has None at row 1: label every row
     """
-    # A list of texts and numbers becomes an array of texts, so the list itself is looked at.
+    missing = first_missing(values)
+    if missing is not None:
+        raise ValueError(f"{name} has {missing[1]} at row {missing[0]}: {remedy}")
     entries = values if isinstance(values, (list, tuple)) else np.asarray(values).tolist()
-    for row, each in enumerate(entries):
-        if each is None or type(each).__name__ in ("NAType", "NaTType") or (isinstance(each, float) and each != each):
-            raise ValueError(f"{name} has {each} at row {row}: {remedy}")
     if len({isinstance(each, str) for each in entries}) > 1:
         raise ValueError(f"{name} has both text and other values: name all in one way")

@@ -9,15 +9,15 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin
-from sklearn.utils import _safe_indexing, get_tags
+from sklearn.utils import get_tags
 from sklearn.utils._param_validation import HasMethods
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_y, _num_samples, check_is_fitted, column_or_1d, validate_data
 
+from gapmin._utils.typing import Array
+from gapmin.base._data import DomainData
 from gapmin.base._validation import check_labels, check_sample_weight
-from gapmin.boosting._rows import Array, Rows
 from gapmin.domains import check_domains
-from gapmin.linear import WeightedLogisticRegression
 
 
 class TransferMetaEstimator(MetaEstimatorMixin, BaseEstimator, metaclass=ABCMeta):
@@ -31,10 +31,19 @@ class TransferMetaEstimator(MetaEstimatorMixin, BaseEstimator, metaclass=ABCMeta
         "random_state": ["random_state"],
     }
 
+    _data_class: ClassVar[type[DomainData]] = DomainData
+    """What the checked rows are handed on as."""
+
     estimator: Any
     n_jobs: int | None
     random_state: Any
     classes_: NDArray[Any]
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        """Add what the parents ask of their parameters to what the class asks of its own."""
+        super().__init_subclass__(**kwargs)
+        declared = [vars(parent).get("_parameter_constraints", {}) for parent in reversed(cls.__mro__)]
+        cls._parameter_constraints = {name: asked for each in declared for name, asked in each.items()}
 
     def _used_rows(self, domain: NDArray[np.int64], weight: Array) -> NDArray[np.bool_]:
         return weight > 0
@@ -48,7 +57,7 @@ class TransferMetaEstimator(MetaEstimatorMixin, BaseEstimator, metaclass=ABCMeta
 
     def _validate_training_data(
         self, X: Any, y: ArrayLike, sample_domain: ArrayLike | None, sample_weight: ArrayLike | None
-    ) -> tuple[Rows, NDArray[np.bool_]]:
+    ) -> tuple[Any, NDArray[np.bool_]]:
         if y is None:
             raise ValueError(f"{type(self).__name__} requires y to be passed, but the target y is None.")
         X = self._validate_X(X, reset=True)
@@ -68,13 +77,13 @@ class TransferMetaEstimator(MetaEstimatorMixin, BaseEstimator, metaclass=ABCMeta
             raise ValueError(
                 f"no target rows of positive weight among {n}: give some target rows a positive sample_weight"
             )
+        data = self._data_class(X, labels, domain, weight)
         if not used.all():
-            X, labels = _safe_indexing(X, np.flatnonzero(used)), labels[used]
-            domain, weight = domain[used], weight[used]
+            data = data.take(np.flatnonzero(used))
         if isinstance(self, ClassifierMixin):
-            self.classes_, labels = np.unique(labels, return_inverse=True)
-            self._check_target_classes(labels[domain < 0])
-        return Rows(X, labels, domain, weight), used
+            self.classes_, data.y = np.unique(data.y, return_inverse=True)
+            self._check_target_classes(data.y[data.in_target])
+        return data, used
 
     def _check_target_classes(self, codes: NDArray[np.intp]) -> None:
         if np.ptp(codes) == 0:
@@ -85,7 +94,7 @@ class TransferMetaEstimator(MetaEstimatorMixin, BaseEstimator, metaclass=ABCMeta
 
     def _validate_X(self, X: Any, *, reset: bool) -> Any:
         """Check what can be checked without changing what the base learner is given."""
-        if isinstance(self._template(), WeightedLogisticRegression):
+        if getattr(self._template(), "takes_checked_floats", False):
             return validate_data(self, X, reset=reset, accept_sparse="csr", dtype=[np.float64, np.float32])
         # A foreign learner knows best what it takes: a pipeline that imputes does not say so in its tags.
         if not hasattr(X, "columns"):
@@ -111,10 +120,7 @@ class TransferMetaEstimator(MetaEstimatorMixin, BaseEstimator, metaclass=ABCMeta
 class TrainsOnRows(TransferMetaEstimator):
     """One that hands its learner weighted rows, or bootstraps of them."""
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **TransferMetaEstimator._parameter_constraints,
-        "resample": ["boolean"],
-    }
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {"resample": ["boolean"]}
 
     resample: bool
 
@@ -148,5 +154,5 @@ class TrainsOnRows(TransferMetaEstimator):
         return self
 
     @abstractmethod
-    def _fit(self, rows: Rows, used: NDArray[np.bool_]) -> None:
+    def _fit(self, rows: Any, used: NDArray[np.bool_]) -> None:
         """Fit to checked rows; `used` says which of the rows given these are."""

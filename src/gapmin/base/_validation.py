@@ -72,7 +72,7 @@ def check_labels(y: Any, *, classes: bool, first_row: int = 0) -> None:
     """
     if y is None or sp.issparse(y):
         return
-    missing = _first_missing(y)
+    missing = first_missing(y)
     if missing is not None:
         row, label = missing
         raise ValueError(f"y has {label} at row {first_row + row}: give every row a label, or leave the row out")
@@ -96,7 +96,7 @@ def _as_vector(y: Any) -> NDArray[Any] | None:
     return array if array.ndim == 1 else None
 
 
-def _first_missing(y: Any) -> tuple[int, Any] | None:
+def first_missing(y: Any) -> tuple[int, Any] | None:
     """Return position and value of the first label that is None, NaN, or pandas' NA or NaT."""
     array = _as_vector(y)
     if array is None or array.dtype.kind in "iub" or (array.dtype.kind in "US" and isinstance(y, np.ndarray)):

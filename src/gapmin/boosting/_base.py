@@ -17,10 +17,11 @@ from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted
 
 from gapmin._utils.progress import progress
-from gapmin.base._transfer import TrainsOnRows
+from gapmin._utils.typing import Array
+from gapmin.base import TrainsOnRows
 from gapmin.boosting._checkpoint import Checkpoint
 from gapmin.boosting._learners import Learners
-from gapmin.boosting._rows import Array, Rows
+from gapmin.boosting._rows import TrainingRows
 from gapmin.boosting._weights import normalise
 
 
@@ -33,7 +34,7 @@ class Round:
     learner : estimator
         h_k.
     alpha : float
-        Its say in the vote.
+        Its weight in the vote.
     error : float
         epsilon_k.
     log_factor : ndarray or None
@@ -41,7 +42,7 @@ class Round:
     keep : bool
         Whether the learner joins the ensemble.
     record : object
-        What the algorithm itself wants to remember of the round.
+        What the algorithm itself records of the round.
     """
 
     learner: Any
@@ -52,7 +53,7 @@ class Round:
     record: Any = None
 
     @classmethod
-    def hopeless(cls, learner: Any, error: float, so_far: list[Round], record: Any = None) -> Round:
+    def stop_without_learner(cls, learner: Any, error: float, so_far: list[Round], record: Any = None) -> Round:
         """End with a regressor whose error is 1/2 or more: dropped, for a mean with negative weights is no mean.
 
         The first is kept, alone.
@@ -69,7 +70,7 @@ class State:
     masses: list[Array] = field(default_factory=list)
     ended: bool = False
 
-    def newest(self, learners: Learners) -> dict[str, Any]:
+    def last_round(self, learners: Learners) -> dict[str, Any]:
         """Return the last round as a checkpoint keeps it."""
         if not self.rounds:
             return {}
@@ -78,18 +79,20 @@ class State:
         found = {"alpha": float(last.alpha), "error": float(last.error), "record": record, "mass": self.masses[-1]}
         return {"learners": learners.of_round(last.learner), **found}
 
-    def kept(self, rows: Rows, learners: Learners) -> dict[str, Any]:
+    def to_dict(self, rows: TrainingRows, learners: Learners) -> dict[str, Any]:
         """Return what the next round starts from, as a checkpoint keeps it."""
-        return {"log_weight": rows.portable(self.log_weight), "learners": learners.remember()}
+        return {"log_weight": rows.to_disk(self.log_weight), "learners": learners.get_state()}
 
     @classmethod
-    def restored(cls, kept: dict[str, Any], past: list[dict[str, Any]], n_rows: int, n_recorded: int) -> State:
+    def from_checkpoint(cls, kept: dict[str, Any], past: list[dict[str, Any]], n_rows: int, n_recorded: int) -> State:
         """Return the state that a checkpoint kept; raise ValueError where it cannot be that of such a fit."""
+        _check_keys(kept, ("log_weight", "learners", "ended"))
         log_weight = kept["log_weight"]
         if log_weight is not None:
             _check_vector(log_weight, "log_weight", n_rows)
         rounds = []
         for each in past:
+            _check_keys(each, ("learners", "alpha", "error", "record", "mass"))
             numbers = [each["alpha"], each["error"], *(each["record"] or [])]
             finite = all(type(number) is float and np.isfinite(number) for number in numbers)
             if not finite or len(numbers) != 2 + n_recorded:
@@ -97,6 +100,11 @@ class State:
             _check_vector(each["mass"], "mass", past[0]["mass"].size)
             rounds.append(Round(each["learners"][0], each["alpha"], each["error"], None, record=each["record"]))
         return cls(log_weight, rounds, [each["mass"] for each in past], kept["ended"])
+
+
+def _check_keys(found: dict[str, Any], wanted: tuple[str, ...]) -> None:
+    if found.keys() != set(wanted):
+        raise ValueError(f"it has not exactly {', '.join(wanted)}")
 
 
 def _check_vector(vector: Any, name: str, size: int) -> None:
@@ -111,13 +119,14 @@ class BaseBoosting(TrainsOnRows):
     """What all boosters share: parameters, the loop and its record."""
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **TrainsOnRows._parameter_constraints,
         "n_estimators": [Interval(Integral, 1, None, closed="left")],
         "verbose": ["verbose"],
         "checkpoint_dir": [str, PathLike, None],
     }
     _settings_of_a_round: ClassVar[tuple[str, ...]] = ()
     """Parameters that count for every round, though others of their name do not: the number of rounds in TrAdaBoost."""
+
+    _data_class = TrainingRows
 
     estimator: Any = None
     _: KW_ONLY
@@ -136,47 +145,48 @@ class BaseBoosting(TrainsOnRows):
     domains_: NDArray[np.int64] = field(init=False)
 
     @abstractmethod
-    def _round(self, rows: Rows, learners: Learners, log_weight: Array, so_far: list[Round]) -> Round:
+    def _round(self, rows: TrainingRows, learners: Learners, log_weight: Array, so_far: list[Round]) -> Round:
         """Train the learners of one round and say how the weights move."""
 
-    def _initial(self, rows: Rows) -> Array:
+    def _initial(self, rows: TrainingRows) -> Array:
         return rows.initial_log_weight()
 
-    def _next(self, log_weight: Array, rows: Rows) -> Array:
+    def _next(self, log_weight: Array, rows: TrainingRows) -> Array:
         """Turn moved weights into a distribution."""
         return normalise(log_weight)
 
-    def _learners(self, rows: Rows) -> Learners:
+    def _learners(self, rows: TrainingRows) -> Learners:
         classes = self.classes_ if isinstance(self, ClassifierMixin) else None
         return Learners(self._template(), classes, self.resample, self.n_jobs, check_random_state(self.random_state))
 
-    def _check_settings(self, rows: Rows) -> None:
+    def _check_settings(self, rows: TrainingRows) -> None:
         """Raise where parameters and data do not go together."""
 
-    def _fit(self, rows: Rows, used: NDArray[np.bool_]) -> None:
+    def _fit(self, rows: TrainingRows, used: NDArray[np.bool_]) -> None:
         self._check_settings(rows)
         learners = self._learners(rows)
         checkpoint = None
         if self.checkpoint_dir is not None:
             checkpoint = Checkpoint(self.checkpoint_dir, self, rows, learners.examples(rows))
-        state = self._resume(checkpoint, rows, learners) or State(rows.keep(self._initial(rows)))
+        state = self._resume(checkpoint, rows, learners) or State(rows.persist(self._initial(rows)))
         for _ in progress(range(len(state.rounds), self.n_estimators), self.verbose, type(self).__name__):
             if state.ended:
                 break
             self._advance(state, rows, learners)
             if checkpoint is not None:
-                checkpoint.write(len(state.rounds), state.ended, state.newest(learners), state.kept(rows, learners))
+                content = state.last_round(learners), state.to_dict(rows, learners)
+                checkpoint.write(len(state.rounds), state.ended, *content)
 
         rounds, log_weight = state.rounds, state.log_weight
         self.estimators_ = [outcome.learner for outcome in rounds]
         self.estimator_weights_ = np.array([outcome.alpha for outcome in rounds])
         self.estimator_errors_ = np.array([outcome.error for outcome in rounds])
-        self.sample_weight_ = rows.as_given(np.exp(log_weight), used)
+        self.sample_weight_ = rows.scatter_to_input(np.exp(log_weight), used)
         self.domains_ = np.array([-1, *rows.source_numbers])
         self.mass_history_ = np.array([*state.masses, rows.mass(log_weight)])
         self._finish(rows, rounds)
 
-    def _advance(self, state: State, rows: Rows, learners: Learners) -> None:
+    def _advance(self, state: State, rows: TrainingRows, learners: Learners) -> None:
         """Run one round."""
         outcome = self._round(rows, learners, state.log_weight, state.rounds)
         log_factor, outcome.log_factor = outcome.log_factor, None  # as long as the rows, and not needed again
@@ -186,32 +196,34 @@ class BaseBoosting(TrainsOnRows):
         if log_factor is None:
             state.ended = True
         else:
-            state.log_weight = rows.keep(self._next(state.log_weight + log_factor, rows))
+            state.log_weight = rows.persist(self._next(state.log_weight + log_factor, rows))
 
-    def _resume(self, checkpoint: Checkpoint | None, rows: Rows, learners: Learners) -> State | None:
+    def _resume(self, checkpoint: Checkpoint | None, rows: TrainingRows, learners: Learners) -> State | None:
         """Return where an earlier fit stopped; None to begin with the first round."""
         found = None if checkpoint is None else checkpoint.read(self.n_estimators)
         if checkpoint is None or found is None:
             return None
         kept, past = found
         with checkpoint.reading():
-            state = State.restored(kept, past, len(rows), self._n_recorded(rows))
+            state = State.from_checkpoint(kept, past, len(rows), self._n_recorded(rows))
             for each in past:
                 learners.check(each["learners"], rows)
-            learners.recall(kept["learners"], [each["learners"] for each in past], rows)
+            if (kept["log_weight"] is None) != (rows.to_disk(np.empty(0)) is None):
+                raise ValueError("its weights are not kept where those of this fit are")
+            learners.set_state(kept["learners"], [each["learners"] for each in past], rows)
         # Weights that live elsewhere are found anew, by rounds whose learners are known.
         return None if kept["log_weight"] is None else state
 
-    def _n_recorded(self, rows: Rows) -> int:
+    def _n_recorded(self, rows: TrainingRows) -> int:
         """How many numbers the algorithm records of a round."""
         return 0
 
-    def _finish(self, rows: Rows, rounds: list[Round]) -> None:
+    def _finish(self, rows: TrainingRows, rounds: list[Round]) -> None:
         """Record what only this algorithm has to tell."""
 
     @property
     def feature_importances_(self) -> Array:
-        """Importances of the learners that vote, averaged by the size of their say."""
+        """Importances of the learners that vote, averaged by the size of their vote weights."""
         check_is_fitted(self)
         voters = self._voters(len(self.estimators_))
         if not all(hasattr(learner, "feature_importances_") for learner in self.estimators_):
@@ -219,9 +231,9 @@ class BaseBoosting(TrainsOnRows):
                 f"{type(self.estimators_[0]).__name__} has no feature_importances_: "
                 "use a base learner that has, such as a decision tree"
             )
-        say = np.abs(self.estimator_weights_[voters])
+        weights = np.abs(self.estimator_weights_[voters])
         table = np.array([learner.feature_importances_ for learner in self.estimators_[voters]])
-        return np.average(table, axis=0, weights=say if say.any() else None)
+        return np.average(table, axis=0, weights=weights if weights.any() else None)
 
     def _voters(self, n_fitted: int) -> slice:
         """Which of the first `n_fitted` learners vote."""

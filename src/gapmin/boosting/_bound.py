@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from gapmin.boosting._rows import Rows, numbers
+from gapmin.boosting._rows import TrainingRows, compute_scalars
 from gapmin.gap import RiskBound
 from gapmin.linear import WeightedLogisticRegression
 
@@ -31,7 +31,7 @@ def why_not(booster: GapBoostClassifier) -> str | None:
     return None
 
 
-def measure_for_bound(booster: GapBoostClassifier, rows: Rows, largest: list[float]) -> dict[str, float] | str:
+def measure_for_bound(booster: GapBoostClassifier, rows: TrainingRows, largest: list[float]) -> dict[str, float] | str:
     """Take from the training rows the few numbers that the bound needs, so that they need not be kept.
 
     Where it does not hold, return why.
@@ -46,7 +46,7 @@ def measure_for_bound(booster: GapBoostClassifier, rows: Rows, largest: list[flo
     score, largest_norm = target.project(alpha @ coef)
     R = float(np.sqrt(largest_norm + booster.estimators_[0].fit_intercept))
     margin = (2 * target.y - 1) * (score + alpha @ intercept)
-    (empirical,) = numbers(np.average(np.logaddexp(0, -margin), weights=target.of(rows.multiplicity)))
+    (empirical,) = compute_scalars(np.average(np.logaddexp(0, -margin), weights=target.take(rows.weight)))
     norms = np.sqrt((coef**2).sum(axis=1) + intercept**2)
     return {
         "empirical": empirical,

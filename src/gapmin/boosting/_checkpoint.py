@@ -8,30 +8,23 @@ hold the classes that this process finds in the user's own learner and in a fitt
 
 from __future__ import annotations
 
-import hashlib
 import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
-import joblib
 import numpy as np
 
 from gapmin._utils.text import one_line
 from gapmin._version import __version__
+from gapmin.boosting._rows import TrainingRows, hashed
+from gapmin.saved import objects
 
-FORMAT = 2
+CHECKPOINT_FORMAT = 3
 _STATE = "state.skops"
 _NOT_SETTINGS = ("checkpoint_dir", "client", "n_estimators", "n_jobs", "verbose")
 _REMEDY = "name another checkpoint_dir, or remove this one to start anew"
-
-
-class Fingerprinted(Protocol):
-    """Rows that can say which they are."""
-
-    def fingerprint(self) -> dict[str, str]:
-        """Return by name what may not differ between two parts of one fit."""
 
 
 class Checkpoint:
@@ -42,18 +35,16 @@ class Checkpoint:
     folder : path
     booster : estimator
         Whose settings belong to the fit, all but the number of rounds and what does not change the result.
-    rows : Rows
+    rows : TrainingRows
         The data.
     examples : sequence of estimator
         The user's learner, and what it is once fitted: what the files may hold of learners.
     """
 
     def __init__(
-        self, folder: str | os.PathLike[str], booster: Any, rows: Fingerprinted, examples: Sequence[Any]
+        self, folder: str | os.PathLike[str], booster: Any, rows: TrainingRows, examples: Sequence[Any]
     ) -> None:
-        from gapmin.saved.objects import import_skops
-
-        import_skops()
+        objects.import_skops()
         self.folder = Path(folder)
         self._n_written, self._ended = 0, False
         self._fingerprint = {**_settings(booster), **rows.fingerprint()}
@@ -71,6 +62,8 @@ class Checkpoint:
             return None
         state, facts = self._load(_STATE)
         n_rounds = facts["n_rounds"]
+        if type(n_rounds) is not int or n_rounds < 1:  # a fit that ends at once has a round too
+            raise ValueError(f"{self.folder / _STATE} is said to have {one_line(n_rounds)} rounds: {_REMEDY}")
         if n_rounds > n_estimators:
             raise ValueError(
                 f"{self.folder} has {n_rounds} rounds, more than n_estimators={n_estimators}: ask for as many, or "
@@ -104,49 +97,31 @@ class Checkpoint:
 
     def _check_learner(self, examples: Sequence[Any]) -> dict[str, Any]:
         """Return the types that the files may hold beside those on the list; refuse a learner that they cannot hold."""
-        from gapmin.saved.objects import Refusal, build_object, learner_types, open_archive, pack_object
-
-        try:
-            types = learner_types(examples)
-            content = pack_object({"examples": list(examples)}, self._facts(0, False))
-            archive, facts = open_archive(content, FORMAT, _ENTRIES)
-            build_object(archive, facts, learner=types, kind="dictionary")
-        except Refusal as refusal:
-            raise ValueError(
-                f"{type(examples[0]).__name__} cannot be kept in a checkpoint ({refusal.fault}): use another learner, "
-                "or checkpoint_dir=None"
-            ) from refusal
+        with _writing(type(examples[0]).__name__):
+            types = objects.learner_types(examples)
+            content = objects.pack_object({"examples": list(examples)}, self._facts(0, False))
+            objects.build_object(*_open(content), learner=types, kind="dictionary")
         return types
 
     def _facts(self, n_rounds: int, ended: bool) -> dict[str, Any]:
-        return {"format": FORMAT, "fingerprint": self._fingerprint, "n_rounds": n_rounds, "ended": ended}
+        return {"format": CHECKPOINT_FORMAT, "fingerprint": self._fingerprint, "n_rounds": n_rounds, "ended": ended}
 
     def _dump(self, content: dict[str, Any], name: str, n_rounds: int, ended: bool) -> None:
-        from gapmin.saved.objects import Refusal, check_object, open_archive, pack_object, write_file
-
-        try:
-            data = pack_object(content, self._facts(n_rounds, ended))
-            archive, facts = open_archive(data, FORMAT, _ENTRIES)
-            check_object(archive, facts, learner=self._types, kind="dictionary")
-        except Refusal as refusal:
-            raise ValueError(
-                f"the learners cannot be kept in a checkpoint ({refusal.fault}): use another learner, or "
-                "checkpoint_dir=None"
-            ) from refusal
-        write_file(data, self.folder / name)
+        with _writing("the learners"):
+            data = objects.pack_object(content, self._facts(n_rounds, ended))
+            objects.check_object(*_open(data), learner=self._types, kind="dictionary")
+        objects.write_file(data, self.folder / name, follow_links=False)
 
     def _load(self, name: str) -> tuple[dict[str, Any], dict[str, Any]]:
         """Return the content of a file, and what stands beside it, which is compared before anything is built."""
-        from gapmin.saved.objects import ModelFileError, Refusal, build_object, open_archive, read_file
-
         path = self.folder / name
         try:
-            archive, facts = open_archive(read_file(path, "checkpoint"), FORMAT, _ENTRIES)
+            archive, facts = _open(objects.read_file(path, "checkpoint"))
             self._check_fingerprint(facts["fingerprint"])
-            return build_object(archive, facts, learner=self._types, kind="dictionary"), facts
-        except ModelFileError as error:
+            return objects.build_object(archive, facts, learner=self._types, kind="dictionary"), facts
+        except objects.ModelFileError as error:
             raise ValueError(f"{error}, or {_REMEDY}") from error
-        except Refusal as refusal:
+        except objects.ContentError as refusal:
             raise ValueError(f"{path} cannot be read ({refusal.fault}): {_REMEDY}") from refusal
 
     def _check_fingerprint(self, theirs: dict[str, Any]) -> None:
@@ -159,21 +134,19 @@ class Checkpoint:
                 )
 
 
-_ENTRIES = {"fingerprint": dict, "n_rounds": int, "ended": bool}
+def _open(content: bytes) -> tuple[Any, dict[str, Any]]:
+    return objects.open_archive(content, CHECKPOINT_FORMAT, {"fingerprint": dict, "n_rounds": int, "ended": bool})
 
 
-def hashed(*values: Any) -> str:
-    """Return a short hash of arrays, frames or anything that can be pickled.
-
-    Examples
-    --------
-    >>> hashed(np.arange(3)) == hashed(np.arange(3)), hashed(np.arange(3)) == hashed(np.arange(4))
-    (True, False)
-    """
-    digest = hashlib.sha256()
-    for value in values:
-        digest.update(joblib.hash(value, hash_name="sha1").encode())
-    return digest.hexdigest()[:16]
+@contextmanager
+def _writing(what: str) -> Iterator[None]:
+    """Turn a refusal into the error of a fit whose learner the files cannot hold."""
+    try:
+        yield
+    except objects.ContentError as refusal:
+        raise ValueError(
+            f"{what} cannot be kept in a checkpoint ({refusal.fault}): use another learner, or checkpoint_dir=None"
+        ) from refusal
 
 
 def _settings(booster: Any) -> dict[str, str]:

@@ -15,8 +15,10 @@ from sklearn.utils import _safe_indexing
 from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import has_fit_parameter
 
-from gapmin.boosting._rows import Array, Part, Rows
-from gapmin.linear._logistic import LogisticFits, WeightedLogisticRegression
+from gapmin._utils.typing import Array
+from gapmin.boosting._rows import Part, TrainingRows
+from gapmin.linear import WeightedLogisticRegression
+from gapmin.linear.solvers import LogisticFits
 
 _MOST_DRAWS = 100
 """Bootstraps drawn in the hope of every class before a row of each missing class is put in."""
@@ -125,7 +127,7 @@ class Learners:
         return self._threads(delayed(self._train)(part, log_weight, seed) for part, seed in tasks)
 
     def _train(self, part: Part, log_weight: Array, seed: list[int]) -> Any:
-        log_part = part.of(log_weight)
+        log_part = part.take(log_weight)
         weight = np.exp(log_part - log_part.max())
         random_state = np.random.RandomState(seed)
         if self.classes is not None and np.ptp(part.y) == 0:
@@ -163,18 +165,18 @@ class Learners:
         """Return the learners that a checkpoint keeps of the last round, the one that votes first."""
         return [learner]
 
-    def remember(self) -> dict[str, Any]:
+    def get_state(self) -> dict[str, Any]:
         """Return what the next round needs to know of the past ones, as a checkpoint keeps it."""
-        return {"random": self.random_state, "warm": {name: fits.remember() for name, fits in self._warm.items()}}
+        return {"random": self.random_state, "warm": {name: fits.get_state() for name, fits in self._warm.items()}}
 
-    def recall(self, state: dict[str, Any], rounds: list[list[Any]], rows: Rows) -> None:
-        """Go on from what was remembered, given the learners of the past rounds."""
+    def set_state(self, state: dict[str, Any], rounds: list[list[Any]], rows: TrainingRows) -> None:
+        """Go on from such a state, given the learners of the past rounds."""
         self.random_state.set_state(state["random"].get_state())
         parts = {part.name: part for part in [rows.both, rows.target, *rows.sources, *rows.each_source_with_target]}
         for name, fits in state["warm"].items():
-            self._fits_to(parts[name]).recall(fits)
+            self._fits_to(parts[name]).set_state(fits)
 
-    def examples(self, rows: Rows) -> list[Any]:
+    def examples(self, rows: TrainingRows) -> list[Any]:
         """Return the template and what it is once fitted, to a few rows: what a checkpoint may hold of learners."""
         if isinstance(self.template, WeightedLogisticRegression):
             return [self.template]
@@ -185,13 +187,13 @@ class Learners:
             fitted = self._train_example(rows, np.arange(len(rows)))
         return [self.template, fitted]
 
-    def _train_example(self, rows: Rows, index: NDArray[np.intp]) -> Any:
+    def _train_example(self, rows: TrainingRows, index: NDArray[np.intp]) -> Any:
         learner = clone(self.template)
         seed_unseeded(learner, np.random.RandomState(0))
         y = rows.y[index]
         return learner.fit(_safe_indexing(rows.X, index), y if self.classes is None else self.classes[y])
 
-    def check(self, learners: list[Any], rows: Rows) -> None:
+    def check(self, learners: list[Any], rows: TrainingRows) -> None:
         """Raise ValueError where learners from a checkpoint are not such as this trains, or do not predict."""
         X = self._few_rows(rows)
         for learner in learners:
@@ -202,13 +204,13 @@ class Learners:
             if predicted.shape != (X.shape[0],) or not known:
                 raise ValueError(f"a {type(learner).__name__} predicts what is no label of these rows")
 
-    def _few_rows(self, rows: Rows) -> Any:
+    def _few_rows(self, rows: TrainingRows) -> Any:
         return _safe_indexing(rows.X, np.arange(min(2, len(rows))))
 
     def predict(self, learner: Any, part: Part) -> NDArray[Any]:
         """Return class numbers, or for a regression values, of the rows of `part`."""
         fits = self._warm.get(part.name)
-        if self.classes is not None and fits is not None and fits.made is learner:
+        if self.classes is not None and fits is not None and fits.last_learner is learner:
             return renumber(fits.predict_codes(), fits.classes, self.classes)
         return predict_numbers(learner, part.X, self.classes)
 

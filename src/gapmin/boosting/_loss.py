@@ -6,12 +6,13 @@ from collections.abc import Callable
 
 import numpy as np
 
-from gapmin.boosting._rows import Array, numbers
+from gapmin._utils.typing import Array
+from gapmin.boosting._rows import compute_scalars
 
 ROUND_OFF = 1e-14
 """Differences below this share of the largest value are none: a weighted mean of equal labels is off by as much."""
 
-LOSSES: dict[str, Callable[[Array], Array]] = {
+RELATIVE_LOSSES: dict[str, Callable[[Array], Array]] = {
     "linear": lambda error: error,
     "square": lambda error: error**2,
     "exponential": lambda error: 1 - np.exp(-error),
@@ -27,7 +28,7 @@ def relative_errors(predicted: Array, y: Array, loss: str) -> Array:
     array([0.25, 1.  ])
     """
     error = np.abs(predicted - y)
-    largest, label = numbers(error.max(), np.abs(y).max())
+    largest, label = compute_scalars(error.max(), np.abs(y).max())
     if largest <= ROUND_OFF * label:
         return np.zeros_like(error)
-    return LOSSES[loss](error / largest)
+    return RELATIVE_LOSSES[loss](error / largest)

@@ -1,32 +1,34 @@
 """The training rows, and the parts of them that learners are trained on.
 
 A round of boosting is written for vectors with an entry a row, and asks of them what NumPy can do, and three things
-more: to be cut to a part (`Part.of`), put together from parts (`Rows.assemble`), and summed up (`numbers`). So it runs
-wherever the rows live: `gapmin.dask` has rows of the same interface whose vectors are Dask arrays.
+more: to be cut to a part (`Part.take`), put together from parts (`TrainingRows.assemble`), and reduced to numbers
+(`compute_scalars`). So it runs wherever the rows live: `gapmin.dask` has rows of the same interface whose vectors are
+Dask arrays.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import hashlib
 from functools import cached_property
 from typing import Any
 
+import joblib
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import _safe_indexing
 
-from gapmin.boosting._checkpoint import hashed
-from gapmin.linear._matrix import squared_norms
+from gapmin._utils.typing import Array
+from gapmin.base import DomainData
+from gapmin.domains import TARGET
+from gapmin.linear.solvers import squared_norms
 
-Array = NDArray[np.float64]
 
-
-def numbers(*values: Any) -> list[float]:
+def compute_scalars(*values: Any) -> list[float]:
     """Return reductions of vectors as numbers; those of vectors that live elsewhere are asked for all at once.
 
     Examples
     --------
-    >>> numbers(np.arange(3).sum(), np.ones(2).max())
+    >>> compute_scalars(np.arange(3).sum(), np.ones(2).max())
     [3.0, 1.0]
     """
     if any(hasattr(value, "__dask_graph__") for value in values):
@@ -36,13 +38,27 @@ def numbers(*values: Any) -> list[float]:
     return [float(value) for value in values]
 
 
+def hashed(*values: Any) -> str:
+    """Return a short hash of arrays, frames or anything that can be pickled.
+
+    Examples
+    --------
+    >>> hashed(np.arange(3)) == hashed(np.arange(3)), hashed(np.arange(3)) == hashed(np.arange(4))
+    (True, False)
+    """
+    digest = hashlib.sha256()
+    for value in values:
+        digest.update(joblib.hash(value, hash_name="sha1").encode())
+    return digest.hexdigest()[:16]
+
+
 class Part:
     """Some of the training rows: everything, the target, one source.
 
     Rows that stand together are a view, not a copy.
     """
 
-    def __init__(self, rows: Rows, name: str, index: NDArray[np.intp]) -> None:
+    def __init__(self, rows: TrainingRows, name: str, index: NDArray[np.intp]) -> None:
         self._rows = rows
         self.name = name
         together = index.size > 0 and index[-1] - index[0] + 1 == index.size
@@ -59,89 +75,65 @@ class Part:
         index = np.arange(self.index.start, self.index.stop) if isinstance(self.index, slice) else self.index
         return _safe_indexing(self._rows.X, index)
 
-    def of(self, vector: NDArray[Any]) -> NDArray[Any]:
+    def take(self, vector: NDArray[Any]) -> NDArray[Any]:
         """Return the entries of these rows."""
         return vector[self.index]
 
     @cached_property
     def y(self) -> NDArray[Any]:
         """The rows' labels, or their class numbers."""
-        return self.of(self._rows.y)
+        return self.take(self._rows.y)
 
     @cached_property
     def count(self) -> float:
         """How many rows these are, those of weight 2 counted twice."""
-        return float(self.of(self._rows.multiplicity).sum())
+        return float(self.take(self._rows.weight).sum())
 
     def project(self, direction: Array) -> tuple[Array, float]:
         """Return <direction, x> for every row, and the largest ||x||^2."""
         return np.asarray(self.X @ direction), squared_norms(self.X).max()
 
 
-@dataclass
-class Rows:
-    """All training rows of positive weight.
+class TrainingRows(DomainData):
+    """All training rows of positive weight, and the parts of them that learners are trained on."""
 
-    Attributes
-    ----------
-    X : array, sparse matrix or data frame
-    y : ndarray
-        Labels, or for classifiers the number of each row's class.
-    domain : ndarray of int
-        The sign convention of `gapmin.domains`.
-    multiplicity : ndarray of float
-        The user's sample_weight: a row of weight 2 stands for two.
-    """
-
-    X: Any
-    y: NDArray[Any]
-    domain: NDArray[np.int64]
-    multiplicity: Array
-
-    def __len__(self) -> int:
-        return len(self.y)
+    def _part(self, name: str, members: tuple[int, ...] | None = None) -> Part:
+        """Return the rows of some domains; all rows where `members` is None."""
+        chosen = True if members is None else np.isin(np.maximum(self.domain, TARGET), members)
+        return Part(self, name, np.flatnonzero(np.broadcast_to(chosen, len(self))))
 
     @cached_property
     def both(self) -> Part:
         """Every row."""
-        return Part(self, "both", np.arange(len(self)))
+        return self._part("both")
 
     @cached_property
     def target(self) -> Part:
         """The rows of the target."""
-        return Part(self, "target", np.flatnonzero(self.domain < 0))
-
-    @cached_property
-    def source_numbers(self) -> NDArray[np.int64]:
-        """The sources, by the number the user gave them."""
-        return np.unique(self.domain[self.domain > 0])
+        return self._part("target", (TARGET,))
 
     @cached_property
     def sources(self) -> list[Part]:
         """The rows of each source."""
-        return [Part(self, f"source {k}", np.flatnonzero(self.domain == k)) for k in self.source_numbers]
+        return [self._part(f"source {k}", (k,)) for k in self.source_numbers]
 
     @cached_property
     def each_source_with_target(self) -> list[Part]:
         """For each source, its rows and the target's."""
-        return [
-            Part(self, f"target and source {k}", np.flatnonzero((self.domain == k) | (self.domain < 0)))
-            for k in self.source_numbers
-        ]
+        return [self._part(f"target and source {k}", (TARGET, k)) for k in self.source_numbers]
 
     def initial_log_weight(self, target_share: float | None = None) -> Array:
         """D_1: each row 1 / N, or with the target's rows sharing `target_share` of the mass."""
-        weight = self.multiplicity / self.both.count
+        weight = self.weight / self.both.count
         if target_share is not None and self.sources:
-            in_target = self.domain < 0
-            (mass,) = numbers(weight[in_target].sum())
-            weight = weight * np.where(in_target, target_share / mass, (1 - target_share) / (1 - mass))
+            (mass,) = compute_scalars(weight[self.in_target].sum())
+            weight = weight * np.where(self.in_target, target_share / mass, (1 - target_share) / (1 - mass))
         return np.log(weight)
 
     def mass(self, log_weight: Array) -> Array:
         """Return the mass of the target and of each source."""
         weight = np.exp(log_weight)
-        return np.array([part.of(weight).sum() for part in [self.target, *self.sources]])
+        return np.array([part.take(weight).sum() for part in [self.target, *self.sources]])
 
     def assemble(self, on_target: Any, on_sources: list[Any]) -> Array:
         """Return a vector of all rows from what those of the target and of each source have: vectors or numbers."""
@@ -150,20 +142,20 @@ class Rows:
             vector[part.index] = values
         return vector
 
-    def keep(self, vector: Array) -> Array:
+    def persist(self, vector: Array) -> Array:
         """Return a vector that will be asked for more than once. Here it is known already."""
         return vector
 
-    def portable(self, vector: Array) -> Array | None:
+    def to_disk(self, vector: Array) -> Array | None:
         """Return a vector as it may be kept on disk; None where it lives elsewhere."""
         return vector
 
     def fingerprint(self) -> dict[str, str]:
         """Return by name what tells these rows from others."""
-        parts = {"X": self.X, "y": self.y, "sample_domain": self.domain, "sample_weight": self.multiplicity}
+        parts = {"X": self.X, "y": self.y, "sample_domain": self.domain, "sample_weight": self.weight}
         return {"number of rows": str(len(self)), **{name: hashed(each) for name, each in parts.items()}}
 
-    def as_given(self, vector: Array, used: NDArray[np.bool_]) -> Array:
+    def scatter_to_input(self, vector: Array, used: NDArray[np.bool_]) -> Array:
         """Return `vector` in the order of the rows that the user gave, with zeros for those not used."""
         whole = np.zeros(used.size)
         whole[used] = vector

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
@@ -12,10 +13,11 @@ from sklearn import config_context
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from sklearn.metrics import accuracy_score, r2_score
 from sklearn.tree import DecisionTreeRegressor
-from sklearn.utils.validation import check_is_fitted
+from sklearn.utils._param_validation import StrOptions
 
+from gapmin._utils.typing import Array
 from gapmin.boosting._base import BaseBoosting
-from gapmin.boosting._rows import Array
+from gapmin.boosting._loss import RELATIVE_LOSSES
 from gapmin.linear import WeightedLogisticRegression
 
 
@@ -42,7 +44,7 @@ class VotingClassifierMixin(ClassifierMixin, BaseBoosting):
     def predict_proba(self, X: Any) -> Array:
         """Return the share of the vote that each class has, in the order of `classes_`.
 
-        A learner with a negative say votes for the classes it does not name.
+        A learner with a negative weight votes for the classes it does not name.
         """
         return self._share(self._tally(X), self._voters(len(self.estimators_)))
 
@@ -73,14 +75,12 @@ class VotingClassifierMixin(ClassifierMixin, BaseBoosting):
 
     def _tally(self, X: Any) -> Array:
         """Return the weighted votes for each class, of shape (n_rows, n_classes)."""
-        check_is_fitted(self)
-        X = self._validate_X(X, reset=False)
+        X = self._checked(X)
         voters = self._voters(len(self.estimators_))
         return self._count(self._ballots(X, voters), voters)
 
     def _staged_tally(self, X: Any) -> Iterator[tuple[Array, slice]]:
-        check_is_fitted(self)
-        X = self._validate_X(X, reset=False)
+        X = self._checked(X)
         ballots = list(self._ballots(X, slice(None)))
         for voters in self._stages():
             yield self._count(ballots[voters], voters), voters
@@ -133,24 +133,26 @@ def class_shares(learner: Any, X: Any) -> Array:
     return softmax(margin, axis=1)
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class CombiningRegressorMixin(RegressorMixin, BaseBoosting):
-    """A combination of the learners' values, weighted by their say: their mean or their median."""
+    """A combination of the learners' values, weighted by their vote weights: their mean or their median."""
 
-    combine: ClassVar[str]
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {"loss": [StrOptions(set(RELATIVE_LOSSES))]}
+    combine: ClassVar[str] = "median"
+
+    loss: str = "linear"
 
     def _default_learner(self) -> BaseEstimator:
         return DecisionTreeRegressor(max_depth=6)
 
     def predict(self, X: Any) -> Array:
         """Return the combined value."""
-        check_is_fitted(self)
-        values = self._values(self._validate_X(X, reset=False))
+        values = self._values(self._checked(X))
         return self._combine(values, self._voters(len(self.estimators_)))
 
     def staged_predict(self, X: Any) -> Iterator[Array]:
         """Yield `predict` after each round."""
-        check_is_fitted(self)
-        values = self._values(self._validate_X(X, reset=False))
+        values = self._values(self._checked(X))
         for voters in self._stages():
             yield self._combine(values, voters)
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from gapmin.boosting._rows import Array, numbers
+from gapmin._utils.typing import Array
+from gapmin.boosting._rows import compute_scalars
 
 
 def log_sum(log_weight: Array) -> float:
@@ -75,7 +76,7 @@ def fill_by_steps(log_weight: Array, log_cap: Array) -> Array:
         meets = log_weight + log_scale > log_cap
         free = np.where(meets, -np.inf, log_weight)
         largest = free.max()
-        met, capped, mass, top = numbers(
+        met, capped, mass, top = compute_scalars(
             meets.sum(), np.exp(log_cap)[meets].sum(), np.exp(free - largest).sum(), largest
         )
         if met <= met_before:

@@ -9,20 +9,18 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils._param_validation import StrOptions
 
+from gapmin._utils.typing import Array
 from gapmin.boosting._base import BaseBoosting, Round
 from gapmin.boosting._learners import Learners
-from gapmin.boosting._loss import LOSSES, relative_errors
-from gapmin.boosting._rows import Array, Rows, numbers
-from gapmin.boosting._say import say_of
+from gapmin.boosting._loss import relative_errors
+from gapmin.boosting._rows import TrainingRows, compute_scalars
 from gapmin.boosting._vote import CombiningRegressorMixin, VotingClassifierMixin
+from gapmin.boosting._vote_weight import vote_weight
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class _AdaBoost(BaseBoosting):
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **BaseBoosting._parameter_constraints,
-        "train_on": [StrOptions({"both", "target"})],
-    }
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {"train_on": [StrOptions({"both", "target"})]}
 
     train_on: str = "both"
 
@@ -41,15 +39,8 @@ class AdaBoostClassifier(_AdaBoost, VotingClassifierMixin):
     n_estimators : int, default=20
     train_on : {"both", "target"}, default="both"
         "target" leaves the source rows out.
-    resample : bool, default=False
-        Hand each learner a weighted bootstrap of its rows instead of weights.
-    n_jobs : int, default=None
-        As in `GapBoostClassifier`; there is one learner a round, so it makes no difference.
-    random_state : int, RandomState instance or None, default=None
-    verbose : int, default=0
-        1 shows a progress bar.
-    checkpoint_dir : path, default=None
-        As in `GapBoostClassifier`.
+    resample, n_jobs, random_state, verbose, checkpoint_dir
+        As in `GapBoostClassifier`; there is one learner a round, so `n_jobs` makes no difference.
 
     Attributes
     ----------
@@ -64,16 +55,35 @@ class AdaBoostClassifier(_AdaBoost, VotingClassifierMixin):
     0.96
     """
 
-    def _round(self, rows: Rows, learners: Learners, log_weight: Array, so_far: list[Round]) -> Round:
+    def _round(self, rows: TrainingRows, learners: Learners, log_weight: Array, so_far: list[Round]) -> Round:
         (learner,) = learners.train([rows.both], log_weight)
         wrong = learners.predict(learner, rows.both) != rows.y
-        (epsilon,) = numbers(np.exp(log_weight)[wrong].sum())
-        alpha = say_of(epsilon, self.classes_.size, (past.alpha for past in so_far))
+        (epsilon,) = compute_scalars(np.exp(log_weight)[wrong].sum())
+        alpha = vote_weight(epsilon, self.classes_.size, (past.alpha for past in so_far))
         return Round(learner, alpha, epsilon, alpha * wrong if 0 < epsilon < 1 else None)
 
 
+class AdaBoostR2(CombiningRegressorMixin):
+    """A round of AdaBoost.R2, where the error and what the weights gain by it may be another's."""
+
+    def _round(self, rows: TrainingRows, learners: Learners, log_weight: Array, so_far: list[Round]) -> Round:
+        (learner,) = learners.train([rows.both], log_weight)
+        errors = relative_errors(learners.predict(learner, rows.both), rows.y, self.loss)
+        epsilon = self._error(rows, np.exp(log_weight), errors)
+        if epsilon >= 0.5:
+            return Round.stop_without_learner(learner, epsilon, so_far)
+        alpha = vote_weight(epsilon, 2, (past.alpha for past in so_far))
+        return Round(learner, alpha, epsilon, self._log_factor(rows, alpha, errors) if epsilon > 0 else None)
+
+    def _error(self, rows: TrainingRows, weight: Array, errors: Array) -> float:
+        return compute_scalars(weight @ errors)[0]
+
+    def _log_factor(self, rows: TrainingRows, alpha: float, errors: Array) -> Array:
+        return alpha * errors
+
+
 @dataclass(eq=False, repr=False, kw_only=True)
-class AdaBoostRegressor(_AdaBoost, CombiningRegressorMixin):
+class AdaBoostRegressor(_AdaBoost, AdaBoostR2):
     """AdaBoost.R2 (Drucker 1997) on all rows, or on the target's; the weighted median of the learners.
 
     Parameters
@@ -85,14 +95,8 @@ class AdaBoostRegressor(_AdaBoost, CombiningRegressorMixin):
         "target" leaves the source rows out.
     loss : {"linear", "square", "exponential"}, default="linear"
         How an error counts relative to the largest.
-    resample : bool, default=False
-        Hand each learner a weighted bootstrap of its rows instead of weights.
-    n_jobs : int, default=None
-    random_state : int, RandomState instance or None, default=None
-    verbose : int, default=0
-        1 shows a progress bar.
-    checkpoint_dir : path, default=None
-        As in `GapBoostClassifier`.
+    resample, n_jobs, random_state, verbose, checkpoint_dir
+        As in `GapBoostClassifier`; there is one learner a round, so `n_jobs` makes no difference.
 
     Attributes
     ----------
@@ -106,21 +110,3 @@ class AdaBoostRegressor(_AdaBoost, CombiningRegressorMixin):
     >>> AdaBoostRegressor(random_state=0).fit(X, y).score(X, y) > 0.6
     True
     """
-
-    combine = "median"
-
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **_AdaBoost._parameter_constraints,
-        "loss": [StrOptions(set(LOSSES))],
-    }
-
-    loss: str = "linear"
-
-    def _round(self, rows: Rows, learners: Learners, log_weight: Array, so_far: list[Round]) -> Round:
-        (learner,) = learners.train([rows.both], log_weight)
-        errors = relative_errors(learners.predict(learner, rows.both), rows.y, self.loss)
-        (epsilon,) = numbers(np.exp(log_weight) @ errors)
-        if epsilon >= 0.5:
-            return Round.hopeless(learner, epsilon, so_far)
-        alpha = say_of(epsilon, 2, (past.alpha for past in so_far))
-        return Round(learner, alpha, epsilon, alpha * errors if epsilon > 0 else None)

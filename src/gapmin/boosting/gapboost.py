@@ -10,13 +10,14 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 from sklearn.utils._param_validation import Interval, StrOptions
 
+from gapmin._utils.typing import Array
 from gapmin.boosting._base import BaseBoosting, Round
 from gapmin.boosting._bound import measure_for_bound, proposition_1
 from gapmin.boosting._learners import Learners
-from gapmin.boosting._loss import LOSSES, ROUND_OFF, relative_errors
-from gapmin.boosting._rows import Array, Rows, numbers
-from gapmin.boosting._say import say_of
+from gapmin.boosting._loss import ROUND_OFF, relative_errors
+from gapmin.boosting._rows import TrainingRows, compute_scalars
 from gapmin.boosting._vote import CombiningRegressorMixin, VotingClassifierMixin
+from gapmin.boosting._vote_weight import vote_weight
 from gapmin.boosting._weights import clip, water_fill
 from gapmin.gap import RiskBound
 
@@ -34,7 +35,6 @@ class _GapBoost(BaseBoosting):
     """What the two algorithms share: auxiliary learners, the down-weighting of disagreement, the cap."""
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **BaseBoosting._parameter_constraints,
         "rho_source": [Interval(Real, -np.inf, 0, closed="right")],
         "rho_target": [Interval(Real, -np.inf, np.inf, closed="neither")],
         "gamma_max": [Interval(Real, 0, None, closed="neither"), None],
@@ -52,7 +52,7 @@ class _GapBoost(BaseBoosting):
 
     gap_history_: Array = field(init=False)
 
-    def _check_settings(self, rows: Rows) -> None:
+    def _check_settings(self, rows: TrainingRows) -> None:
         if self.rho_source > self.rho_target:
             raise ValueError(
                 f"rho_source={self.rho_source} is above rho_target={self.rho_target}: a source row must not be "
@@ -65,19 +65,19 @@ class _GapBoost(BaseBoosting):
                 "to one; raise gamma_max or set exact_cap=False"
             )
 
-    def _cap(self, rows: Rows) -> float:
+    def _cap(self, rows: TrainingRows) -> float:
         return rows.target.count**-0.5 if self.gamma_max is None else self.gamma_max
 
-    def _initial(self, rows: Rows) -> Array:
+    def _initial(self, rows: TrainingRows) -> Array:
         log_weight = rows.initial_log_weight(self.target_share)
         return self._next(log_weight, rows) if self.exact_cap else log_weight
 
-    def _next(self, log_weight: Array, rows: Rows) -> Array:
+    def _next(self, log_weight: Array, rows: TrainingRows) -> Array:
         # A row of weight 2 stands for two rows, each with its own cap.
-        log_cap = np.log(self._cap(rows) * rows.multiplicity)
+        log_cap = np.log(self._cap(rows) * rows.weight)
         return water_fill(log_weight, log_cap) if self.exact_cap else clip(log_weight, log_cap)
 
-    def _train(self, rows: Rows, learners: Learners, log_weight: Array) -> tuple[Any, Array]:
+    def _train(self, rows: TrainingRows, learners: Learners, log_weight: Array) -> tuple[Any, Array]:
         """Lines 3 to 5: the base learner, the auxiliary learners, and by how much these disagree on each row."""
         if not rows.sources:
             (learner,) = learners.train([rows.both], log_weight)
@@ -100,36 +100,33 @@ class _GapBoost(BaseBoosting):
     def _scale(self, difference: Array) -> Array:
         return difference
 
-    def _say(self, epsilon: float, n_classes: int, so_far: list[Round]) -> tuple[float, bool]:
+    def _vote_weight(self, epsilon: float, n_classes: int, so_far: list[Round]) -> tuple[float, bool]:
         """Return alpha (line 7), and whether to go on after this round."""
-        if 0 < epsilon < 1:
-            return say_of(epsilon, n_classes), True
-        if self.stop_when_perfect:
-            return say_of(epsilon, n_classes, (past.alpha for past in so_far)), False
-        return say_of(epsilon, n_classes), True
+        go_on = 0 < epsilon < 1 or not self.stop_when_perfect
+        return vote_weight(epsilon, n_classes, () if go_on else (past.alpha for past in so_far)), go_on
 
-    def _log_factor(self, rows: Rows, disagree: Array, alpha: float, error: Array) -> Array:
+    def _log_factor(self, rows: TrainingRows, disagree: Array, alpha: float, error: Array) -> Array:
         """Return beta of every row: lines 8 to 15."""
         # rho_target > 0 is the other rule of Sec. 6.1.4: up-weight the target rows on which they agree.
         on_target = disagree if self.rho_target <= 0 else 1 - disagree
         rho = np.where(rows.domain > 0, self.rho_source * disagree, self.rho_target * on_target)
         return rho + alpha * error
 
-    def _measure(self, rows: Rows, disagree: Array, weight: Array, error: Array) -> tuple[float, GapRecord]:
-        """Return epsilon (line 6), given what each row adds to it, and what is to be remembered of the round."""
+    def _measure(self, rows: TrainingRows, disagree: Array, weight: Array, error: Array) -> tuple[float, GapRecord]:
+        """Return epsilon (line 6), given what each row adds to it, and what is recorded of the round."""
         weighted, in_target = weight * disagree, rows.domain < 0
-        epsilon, on_source, on_target, largest = numbers(
+        epsilon, on_source, on_target, largest = compute_scalars(
             error,
             weighted[~in_target].sum(),
             weighted[in_target].sum(),
-            (weight[in_target] / rows.multiplicity[in_target]).max(),
+            (weight[in_target] / rows.weight[in_target]).max(),
         )
         return epsilon, GapRecord(on_source, on_target, largest)
 
-    def _n_recorded(self, rows: Rows) -> int:
+    def _n_recorded(self, rows: TrainingRows) -> int:
         return len(GapRecord._fields)
 
-    def _finish(self, rows: Rows, rounds: list[Round]) -> None:
+    def _finish(self, rows: TrainingRows, rounds: list[Round]) -> None:
         self.gap_history_ = np.array([outcome.record[:2] for outcome in rounds])
 
 
@@ -215,14 +212,11 @@ class GapBoostClassifier(_GapBoost, VotingClassifierMixin):
     array([0.04, 0.43])
     """
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **_GapBoost._parameter_constraints,
-        "vote": [StrOptions({"hard", "soft"})],
-    }
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {"vote": [StrOptions({"hard", "soft"})]}
 
     vote: str = "hard"
 
-    def _check_settings(self, rows: Rows) -> None:
+    def _check_settings(self, rows: TrainingRows) -> None:
         super()._check_settings(rows)
         learner = self._template()
         if self.vote == "soft" and not (hasattr(learner, "predict_proba") or hasattr(learner, "decision_function")):
@@ -231,19 +225,19 @@ class GapBoostClassifier(_GapBoost, VotingClassifierMixin):
                 "use vote='hard' or another base learner"
             )
 
-    def _round(self, rows: Rows, learners: Learners, log_weight: Array, so_far: list[Round]) -> Round:
+    def _round(self, rows: TrainingRows, learners: Learners, log_weight: Array, so_far: list[Round]) -> Round:
         weight = np.exp(log_weight)
         learner, disagree = self._train(rows, learners, log_weight)
         wrong = learners.predict(learner, rows.both) != rows.y
         epsilon, record = self._measure(rows, disagree, weight, weight[wrong].sum())
-        alpha, go_on = self._say(epsilon, self.classes_.size, so_far)
+        alpha, go_on = self._vote_weight(epsilon, self.classes_.size, so_far)
         log_factor = self._log_factor(rows, disagree, alpha, wrong) if go_on else None
         return Round(learner, alpha, epsilon, log_factor, record=record)
 
     def _difference(self, h_source: Array, h_target: Array) -> Array:
         return (h_source != h_target).astype(np.float64)
 
-    def _finish(self, rows: Rows, rounds: list[Round]) -> None:
+    def _finish(self, rows: TrainingRows, rounds: list[Round]) -> None:
         super()._finish(rows, rounds)
         largest = [GapRecord(*outcome.record).largest_target_weight for outcome in rounds]
         self._bound_parts: dict[str, float] | str = measure_for_bound(self, rows, largest)
@@ -286,24 +280,9 @@ class GapBoostRegressor(_GapBoost, CombiningRegressorMixin):
         The same for target rows, at least `rho_source`; above 0 it is what they gain at full agreement.
     gamma_max : float, default=None
         The largest weight of a row; None is 1 / sqrt(number of target rows).
-    exact_cap : bool, default=False
-        Printed, the cap is applied before the weights are normalised and may be exceeded after it. True makes it hold.
-    target_share : float, default=None
-        The mass the target's rows start with; None, as printed, gives every row the same weight.
-    stop_when_perfect : bool, default=True
-        End with a learner that makes no error, which then decides alone. False goes on, with such learners as equals:
-        the weights still move where the auxiliary learners disagree. Worth it with fully grown trees.
     loss : {"linear", "square", "exponential"}, default="linear"
         How an error counts relative to the largest; linear is printed.
-    resample : bool, default=False
-        Hand each learner a weighted bootstrap of its rows instead of weights.
-    n_jobs : int, default=None
-        Threads for the learners of one round. The result does not depend on it.
-    random_state : int, RandomState instance or None, default=None
-        For bootstraps and for base learners with randomness of their own.
-    verbose : int, default=0
-        1 shows a progress bar.
-    checkpoint_dir : path, default=None
+    exact_cap, target_share, stop_when_perfect, resample, n_jobs, random_state, verbose, checkpoint_dir
         As in `GapBoostClassifier`.
 
     Attributes
@@ -333,33 +312,26 @@ class GapBoostRegressor(_GapBoost, CombiningRegressorMixin):
 
     combine = "mean"
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **_GapBoost._parameter_constraints,
-        "loss": [StrOptions(set(LOSSES))],
-    }
-
-    loss: str = "linear"
-
-    def _round(self, rows: Rows, learners: Learners, log_weight: Array, so_far: list[Round]) -> Round:
+    def _round(self, rows: TrainingRows, learners: Learners, log_weight: Array, so_far: list[Round]) -> Round:
         weight = np.exp(log_weight)
         learner, kappa = self._train(rows, learners, log_weight)
         errors = relative_errors(learners.predict(learner, rows.both), rows.y, self.loss)
         epsilon, record = self._measure(rows, kappa, weight, weight @ errors)
         if epsilon >= 0.5:
-            return Round.hopeless(learner, epsilon, so_far, record)
-        alpha, go_on = self._say(epsilon, 2, so_far)
+            return Round.stop_without_learner(learner, epsilon, so_far, record)
+        alpha, go_on = self._vote_weight(epsilon, 2, so_far)
         log_factor = self._log_factor(rows, kappa, alpha, errors) if go_on else None
         return Round(learner, alpha, epsilon, log_factor, record=record)
 
     def _difference(self, h_source: Array, h_target: Array) -> Array:
         difference = np.abs(h_source - h_target)
-        (largest,) = numbers(np.abs(h_target).max())
+        (largest,) = compute_scalars(np.abs(h_target).max())
         return np.where(difference <= ROUND_OFF * largest, 0.0, difference)
 
     def _scale(self, difference: Array) -> Array:
-        (largest,) = numbers(difference.max())
+        (largest,) = compute_scalars(difference.max())
         return difference / largest if largest > 0 else difference
 
-    def _finish(self, rows: Rows, rounds: list[Round]) -> None:
+    def _finish(self, rows: TrainingRows, rounds: list[Round]) -> None:
         super()._finish(rows, rounds)
         self.estimator_weights_ = self.estimator_weights_ / self.estimator_weights_.sum()

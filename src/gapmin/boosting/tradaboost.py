@@ -13,40 +13,38 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn.utils._param_validation import StrOptions
 
+from gapmin._utils.typing import Array
 from gapmin.boosting._base import BaseBoosting, Round
 from gapmin.boosting._learners import Learners
-from gapmin.boosting._loss import LOSSES, relative_errors
-from gapmin.boosting._rows import Array, Rows, numbers
-from gapmin.boosting._say import say_of
-from gapmin.boosting._vote import CombiningRegressorMixin, VotingClassifierMixin
+from gapmin.boosting._rows import TrainingRows, compute_scalars
+from gapmin.boosting._vote import VotingClassifierMixin
+from gapmin.boosting._vote_weight import vote_weight
+from gapmin.boosting.adaboost import AdaBoostR2
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class _TrAdaBoost(BaseBoosting):
     """What the two share: source rows lose weight at a fixed rate, target rows gain it by the error on the target."""
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **BaseBoosting._parameter_constraints,
-        "error_on": [StrOptions({"target", "all"})],
-    }
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {"error_on": [StrOptions({"target", "all"})]}
 
     _settings_of_a_round = ("n_estimators",)
 
     error_on: str = "target"
 
-    def _log_beta(self, rows: Rows) -> float:
+    def _log_beta(self, rows: TrainingRows) -> float:
         """Log of beta = 1 / (1 + sqrt(2 log N_S / K))."""
         n_source = rows.both.count - rows.target.count
         return -math.log1p(math.sqrt(2 * math.log(max(n_source, 1.0)) / self.n_estimators))
 
-    def _error(self, rows: Rows, weight: Array, errors: Array) -> float:
+    def _error(self, rows: TrainingRows, weight: Array, errors: Array) -> float:
         if self.error_on == "target":
-            weight, errors = rows.target.of(weight), rows.target.of(errors)
-            weighted, mass = numbers(weight @ errors, weight.sum())
+            weight, errors = rows.target.take(weight), rows.target.take(errors)
+            weighted, mass = compute_scalars(weight @ errors, weight.sum())
             return weighted / mass
-        return numbers(weight @ errors)[0]
+        return compute_scalars(weight @ errors)[0]
 
-    def _log_factor(self, rows: Rows, alpha: float, errors: Array) -> Array:
+    def _log_factor(self, rows: TrainingRows, alpha: float, errors: Array) -> Array:
         return np.where(rows.domain > 0, self._log_beta(rows), alpha) * errors
 
     def _voters(self, n_fitted: int) -> slice:
@@ -65,14 +63,9 @@ class TrAdaBoostClassifier(_TrAdaBoost, VotingClassifierMixin):
     n_estimators : int, default=20
     error_on : {"target", "all"}, default="target"
         Rows over which epsilon is measured: the target's, as in the original, or all, as printed in the paper.
-    resample : bool, default=False
-        Hand each learner a weighted bootstrap of its rows instead of weights.
-    n_jobs : int, default=None
-    random_state : int, RandomState instance or None, default=None
-    verbose : int, default=0
-        1 shows a progress bar.
-    checkpoint_dir : path, default=None
-        As in `GapBoostClassifier`; but the weights depend on `n_estimators`, and another number of them is refused.
+    resample, n_jobs, random_state, verbose, checkpoint_dir
+        As in `GapBoostClassifier`; but the weights depend on `n_estimators`, and a checkpoint with another number of
+        them is refused.
 
     Attributes
     ----------
@@ -90,17 +83,17 @@ class TrAdaBoostClassifier(_TrAdaBoost, VotingClassifierMixin):
     0.9
     """
 
-    def _round(self, rows: Rows, learners: Learners, log_weight: Array, so_far: list[Round]) -> Round:
+    def _round(self, rows: TrainingRows, learners: Learners, log_weight: Array, so_far: list[Round]) -> Round:
         (learner,) = learners.train([rows.both], log_weight)
         wrong = (learners.predict(learner, rows.both) != rows.y).astype(np.float64)
         # Held below that of a guess, where alpha would be 0 or less.
         epsilon = min(self._error(rows, np.exp(log_weight), wrong), 1 - 1 / self.classes_.size - 0.001)
-        alpha = say_of(epsilon, self.classes_.size, (past.alpha for past in so_far))
+        alpha = vote_weight(epsilon, self.classes_.size, (past.alpha for past in so_far))
         return Round(learner, alpha, epsilon, self._log_factor(rows, alpha, wrong) if epsilon > 0 else None)
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
-class TrAdaBoostRegressor(_TrAdaBoost, CombiningRegressorMixin):
+class TrAdaBoostRegressor(_TrAdaBoost, AdaBoostR2):
     """TrAdaBoost.R2 (Pardoe & Stone 2010; Algorithm 6 of the paper); the weighted median of the last half.
 
     Parameters
@@ -112,14 +105,9 @@ class TrAdaBoostRegressor(_TrAdaBoost, CombiningRegressorMixin):
         Rows over which epsilon is measured: the target's, as in the original, or all, as printed in the paper.
     loss : {"linear", "square", "exponential"}, default="linear"
         How an error counts relative to the largest.
-    resample : bool, default=False
-        Hand each learner a weighted bootstrap of its rows instead of weights.
-    n_jobs : int, default=None
-    random_state : int, RandomState instance or None, default=None
-    verbose : int, default=0
-        1 shows a progress bar.
-    checkpoint_dir : path, default=None
-        As in `GapBoostClassifier`; but the weights depend on `n_estimators`, and another number of them is refused.
+    resample, n_jobs, random_state, verbose, checkpoint_dir
+        As in `GapBoostClassifier`; but the weights depend on `n_estimators`, and a checkpoint with another number of
+        them is refused.
 
     Attributes
     ----------
@@ -136,21 +124,3 @@ class TrAdaBoostRegressor(_TrAdaBoost, CombiningRegressorMixin):
     >>> reg.score(X, y) > 0.4
     True
     """
-
-    combine = "median"
-
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **_TrAdaBoost._parameter_constraints,
-        "loss": [StrOptions(set(LOSSES))],
-    }
-
-    loss: str = "linear"
-
-    def _round(self, rows: Rows, learners: Learners, log_weight: Array, so_far: list[Round]) -> Round:
-        (learner,) = learners.train([rows.both], log_weight)
-        errors = relative_errors(learners.predict(learner, rows.both), rows.y, self.loss)
-        epsilon = self._error(rows, np.exp(log_weight), errors)
-        if epsilon >= 0.5:
-            return Round.hopeless(learner, epsilon, so_far)
-        alpha = say_of(epsilon, 2, (past.alpha for past in so_far))
-        return Round(learner, alpha, epsilon, self._log_factor(rows, alpha, errors) if epsilon > 0 else None)

@@ -7,11 +7,12 @@ from typing import Any
 
 import numpy as np
 
+from gapmin._utils.typing import Array
 from gapmin.boosting._base import Round
 from gapmin.boosting._learners import Learners
-from gapmin.boosting._rows import Array, Rows, numbers
-from gapmin.boosting._say import say_of
+from gapmin.boosting._rows import TrainingRows, compute_scalars
 from gapmin.boosting._vote import VotingClassifierMixin
+from gapmin.boosting._vote_weight import vote_weight
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -26,14 +27,7 @@ class TransferBoostClassifier(VotingClassifierMixin):
     estimator : estimator, default=None
         The base learner; None is `gapmin.linear.WeightedLogisticRegression(lam=0.01)`.
     n_estimators : int, default=20
-    resample : bool, default=False
-        Hand each learner a weighted bootstrap of its rows instead of weights.
-    n_jobs : int, default=None
-        Threads for the learners of one round. The result does not depend on it.
-    random_state : int, RandomState instance or None, default=None
-    verbose : int, default=0
-        1 shows a progress bar.
-    checkpoint_dir : path, default=None
+    resample, n_jobs, random_state, verbose, checkpoint_dir
         As in `GapBoostClassifier`.
 
     Attributes
@@ -56,31 +50,31 @@ class TransferBoostClassifier(VotingClassifierMixin):
 
     transfer_history_: Array = field(init=False)
 
-    def _round(self, rows: Rows, learners: Learners, log_weight: Array, so_far: list[Round]) -> Round:
+    def _round(self, rows: TrainingRows, learners: Learners, log_weight: Array, so_far: list[Round]) -> Round:
         weight = np.exp(log_weight)
         # With one source h_k itself is the learner on that source and the target.
         helped = rows.each_source_with_target if len(rows.sources) > 1 else []
         target = [rows.target] if rows.sources else []
         learner, *auxiliary = learners.train([rows.both, *target, *helped], log_weight)
         wrong = learners.predict(learner, rows.both) != rows.y
-        on_target = rows.target.of(weight)
+        on_target = rows.target.take(weight)
 
         def missed(h: Any) -> Array:
             return on_target[learners.predict(h, rows.target) != rows.target.y].sum()
 
         h_target, *h_helped = auxiliary or [learner]
         helped_or_all = h_helped or [learner] * len(rows.sources)
-        epsilon, mass, alone, *with_source = numbers(
+        epsilon, mass, alone, *with_source = compute_scalars(
             weight[wrong].sum(), on_target.sum(), missed(h_target), *map(missed, helped_or_all)
         )
-        alpha = say_of(epsilon, self.classes_.size, (past.alpha for past in so_far))
+        alpha = vote_weight(epsilon, self.classes_.size, (past.alpha for past in so_far))
         zeta = [alone / mass - error / mass for error in with_source]
         if not 0 < epsilon < 1:
             return Round(learner, alpha, epsilon, None, record=zeta)
         return Round(learner, alpha, epsilon, alpha * wrong + rows.assemble(0.0, zeta), record=zeta)
 
-    def _n_recorded(self, rows: Rows) -> int:
+    def _n_recorded(self, rows: TrainingRows) -> int:
         return len(rows.sources)
 
-    def _finish(self, rows: Rows, rounds: list[Round]) -> None:
+    def _finish(self, rows: TrainingRows, rounds: list[Round]) -> None:
         self.transfer_history_ = np.array([outcome.record for outcome in rounds])

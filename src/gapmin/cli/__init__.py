@@ -5,9 +5,9 @@ import sys
 from typing import TYPE_CHECKING, Annotated
 
 from gapmin._version import __version__
-from gapmin.cli import compare, data, demo, example, explain, fit, predict, reproduce
+from gapmin.cli import demo, reproduce
 from gapmin.cli._common import INTERRUPTED, WRONG_USAGE, MissingExtraError, require
-from gapmin.cli._output import run_to_the_end
+from gapmin.cli._output import run_command
 from gapmin.cli._signals import exit_on_signals
 
 if TYPE_CHECKING:
@@ -17,11 +17,11 @@ if TYPE_CHECKING:
 def main() -> None:
     """Run the command line: 0 when done, 1 when something is missing or full, 2 for wrong usage, 130 after Ctrl-C."""
     exit_on_signals()
-    sys.exit(run_to_the_end(lambda: _run(sys.argv[1:])))
+    sys.exit(run_command(lambda: _run(sys.argv[1:])))
 
 
 def _run(arguments: list[str]) -> int | str:
-    """Return the exit code, or what to say on standard error when an extra is missing."""
+    """Return the exit code, or the message for standard error when an extra is missing."""
     try:
         require("typer", "rich")
         import typer
@@ -31,7 +31,7 @@ def _run(arguments: list[str]) -> int | str:
         except typer.Abort:
             return INTERRUPTED
         except Exception as error:
-            # What the parser raises knows how to say itself in a line; anything else is a bug and keeps its traceback.
+            # An error of the parser has a message of one line; anything else is a bug and keeps its traceback.
             if not hasattr(error, "format_message"):
                 raise
             typer.echo(f"gapmin: {error.format_message().rstrip('.')} (see gapmin --help)", err=True)
@@ -44,6 +44,8 @@ def _run(arguments: list[str]) -> int | str:
 
 def _app() -> "typer.Typer":
     import typer
+
+    from gapmin.cli import compare, data, example, explain, fit, predict
 
     app = typer.Typer(
         add_completion=False,

@@ -1,4 +1,4 @@
-"""What the commands share: asking for extras, refusing bad options, and the exit codes."""
+"""What the commands share: asking for extras, refusing bad options, errors in one line, and the exit codes."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import importlib
 import os
 import stat
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import NoReturn
@@ -14,6 +14,7 @@ from typing import NoReturn
 from gapmin._utils.text import printable
 
 FAILED, WRONG_USAGE, INTERRUPTED = 1, 2, 130
+_LARGEST_SEED = 2**32 - 1
 
 
 class MissingExtraError(ImportError):
@@ -47,6 +48,19 @@ def refuse_below_one(command: str, **options: int | None) -> None:
             refuse(command, f"--{name} is {value}: take at least 1")
 
 
+def check_seed(command: str, seed: int) -> None:
+    """Refuse a seed that NumPy does not take."""
+    if not 0 <= seed <= _LARGEST_SEED:
+        refuse(command, f"--seed is {seed}: take a number from 0 to {_LARGEST_SEED:,}")
+
+
+def check_not_input(command: str, out: Path, inputs: Sequence[Path], option: str = "--out") -> None:
+    """Refuse to write over a file that is read."""
+    for path in inputs:
+        if os.path.realpath(out) == os.path.realpath(path):  # Path.resolve raises where a link points to itself
+            refuse(command, f"{option} is {printable(str(out))}, which is read: name another file")
+
+
 def check_writable(command: str, out: Path, option: str = "--out") -> None:
     """Refuse a file that cannot be written, before any work is done."""
     shown = printable(str(out))
@@ -64,8 +78,7 @@ def check_writable(command: str, out: Path, option: str = "--out") -> None:
     try:
         tempfile.TemporaryFile(dir=folder).close()
     except OSError as error:
-        said = f"{printable(str(folder))} cannot be written to: {error.strerror}"
-        refuse(command, f"{option} is {shown}, but {said}")
+        refuse(command, f"{option} is {shown}, but {printable(str(folder))} cannot be written to: {error.strerror}")
 
 
 @contextmanager
@@ -76,6 +89,26 @@ def ending_if_unwritable(command: str, out: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        said = f"{printable(str(out))} cannot be written ({error.strerror or error})"
-        typer.echo(f"gapmin {command}: {said}: free some space, or name another file", err=True)
+        problem = f"{printable(str(out))} cannot be written ({error.strerror or error})"
+        typer.echo(f"gapmin {command}: {problem}: free some space, or name another file", err=True)
         raise typer.Exit(FAILED) from None
+
+
+@contextmanager
+def errors_in_one_line(command: str, *, outcome: str) -> Iterator[None]:
+    """Turn what is wrong with somebody's files, and Ctrl-C, into a line on standard error and an exit code.
+
+    `outcome` says what an interrupted command leaves behind.
+    """
+    import typer
+
+    from gapmin.saved import ModelFileError
+    from gapmin.study import TableError
+
+    try:
+        yield
+    except (TableError, ModelFileError) as error:
+        refuse(command, printable(str(error)))
+    except KeyboardInterrupt:
+        typer.echo(f"gapmin {command}: interrupted, {outcome}", err=True)
+        raise typer.Exit(INTERRUPTED) from None

@@ -12,7 +12,7 @@ from typing import Any
 from gapmin.cli._common import FAILED
 
 
-def run_to_the_end(command: Callable[[], int | str]) -> int | str:
+def run_command(command: Callable[[], int | str]) -> int | str:
     """Return what a command returns; where the system fails it, say so in a line and return 1.
 
     A reader that has gone, as in ``| head -1``, is no error to tell of.
@@ -26,9 +26,9 @@ def run_to_the_end(command: Callable[[], int | str]) -> int | str:
     except OSError as error:
         _discard(sys.stdout)
         if error.errno != errno.EPIPE:
-            _complain(_said(error))
+            _print_error(_describe(error))
     except MemoryError:
-        _complain("there is not enough memory: give fewer rows or columns, or fewer --jobs")
+        _print_error("there is not enough memory: give fewer rows or columns, or fewer --jobs")
     else:
         return code
     return FAILED
@@ -64,18 +64,18 @@ def _named(stream: Any, name: str) -> Any:
     return None if stream is None else _Named(stream, name)  # None where it was closed
 
 
-def _said(error: OSError) -> str:
+def _describe(error: OSError) -> str:
     if error.errno in (errno.ENOSPC, errno.EDQUOT):
         where = error.filename or "a temporary file"
         return f"{where} cannot be written ({error.strerror}): free some space there, or write elsewhere"
     return f"{error.filename}: {error.strerror}" if error.filename else str(error)
 
 
-def _complain(said: str) -> None:
+def _print_error(problem: str) -> None:
     if sys.stderr is None:
         return
     try:
-        sys.stderr.write(f"gapmin: {said}\n")
+        sys.stderr.write(f"gapmin: {problem}\n")
         sys.stderr.flush()
     except OSError:
         _discard(sys.stderr)

@@ -1,72 +1,48 @@
 """``gapmin data``: which published data sets are here, where they are, and getting those that are not."""
 
-# No `from __future__ import annotations` here: typer reads the annotations of commands defined in a function.
-import json
+from __future__ import annotations
+
 import os
 from typing import TYPE_CHECKING, Annotated, Any
 
+import typer
+
+from gapmin._utils.text import counted
+from gapmin.cli import _options as options
 from gapmin.cli._common import refuse, require
+from gapmin.cli._printing import print_json
 
 if TYPE_CHECKING:
-    import typer
-
     from gapmin.datasets.catalogue import DataSet
 
-_AS_JSON = "Print JSON for other programs."
+commands = typer.Typer(
+    help="Published data sets: which are here, where, and how to get the others.", epilog="Example: gapmin data list"
+)
 
 
-def add_to(app: "typer.Typer") -> None:
+def add_to(app: typer.Typer) -> None:
     """Add the commands."""
-    import typer
-
-    about = "Published data sets: which are here, where, and how to get the others."
-    data = typer.Typer(help=about, epilog="Example: gapmin data list")
-    app.add_typer(data, name="data")
-
-    @data.callback(invoke_without_command=True)
-    def root(context: typer.Context) -> None:
-        if context.invoked_subcommand is None:
-            typer.echo(context.get_help())
-
-    @data.command("list", epilog="Example: gapmin data list")
-    def list_(as_json: Annotated[bool, typer.Option("--json", help=_AS_JSON)] = False) -> None:
-        """Show each data set, what it is for, its size, and whether it is here."""
-        _list(as_json)
-
-    @data.command(epilog="Example: gapmin data where pacs")
-    def where(
-        name: Annotated[str | None, typer.Argument(help="A data set. [default: all]")] = None,
-        as_json: Annotated[bool, typer.Option("--json", help=_AS_JSON)] = False,
-    ) -> None:
-        """Show the folders that are searched, and where each file was found."""
-        _where(_chosen("data where", ["all"] if name is None else [name]), as_json)
-
-    @data.command(epilog="Example: gapmin data fetch newsgroups svhn")
-    def fetch(names: Annotated[list[str], typer.Argument(help="Data sets, or all.")]) -> None:
-        """Download what is missing, and say how to get what cannot be downloaded."""
-        require("pooch", extra="data")
-        _fetch(_chosen("data fetch", names))
+    app.add_typer(commands, name="data")
 
 
-def _chosen(command: str, names: list[str]) -> "list[DataSet]":
-    from gapmin.datasets.catalogue import DATA_SETS
-
-    unknown = [name for name in names if name not in (*DATA_SETS, "all")]
-    if unknown:
-        refuse(command, f"there is no data set {unknown[0]!r}: use all or some of {', '.join(DATA_SETS)}")
-    return [each for name, each in DATA_SETS.items() if name in names or "all" in names]
+@commands.callback(invoke_without_command=True)
+def root(context: typer.Context) -> None:
+    """Show the help where no command is given."""
+    if context.invoked_subcommand is None:
+        typer.echo(context.get_help())
 
 
-def _list(as_json: bool) -> None:
+@commands.command("list", epilog="Example: gapmin data list")
+def list_(as_json: options.AsJson = False) -> None:
+    """Show each data set, what it is for, its size, and whether it is here."""
     import rich.box
-    import typer
     from rich.console import Console
     from rich.table import Table
 
     from gapmin.datasets.catalogue import DATA_SETS
 
     if as_json:
-        typer.echo(json.dumps([_as_dict(each) for each in DATA_SETS.values()], indent=2))
+        print_json([_as_dict(each) for each in DATA_SETS.values()])
         return
     table = Table(box=rich.box.SIMPLE_HEAD, show_edge=False, pad_edge=False, header_style="")
     for column in ("name", "what", "for", "size", "here"):
@@ -80,17 +56,21 @@ def _list(as_json: bool) -> None:
     console.print("\nMore: gapmin data where NAME, gapmin data fetch NAME", markup=False)
 
 
-def _where(chosen: "list[DataSet]", as_json: bool) -> None:
-    import typer
+@commands.command(epilog="Example: gapmin data where pacs")
+def where(
+    name: Annotated[str | None, typer.Argument(help="A data set. [default: all]")] = None,
+    as_json: options.AsJson = False,
+) -> None:
+    """Show the folders that are searched, and where each file was found."""
+    from gapmin.datasets.catalogue import DATA_VARIABLE, cache_folder, search_folders
 
-    from gapmin.datasets._files import FOLDER, cache_folder, search_folders
-
+    chosen = _chosen("data where", ["all"] if name is None else [name])
     if as_json:
         folders = [str(folder) for folder in search_folders()]
-        typer.echo(json.dumps({"folders": folders, "data_sets": [_as_dict(each) for each in chosen]}, indent=2))
+        print_json({"folders": folders, "data_sets": [_as_dict(each) for each in chosen]})
         return
     typer.echo("Searched in this order:")
-    typer.echo(f"  {os.environ.get(FOLDER) or 'not set'} (${FOLDER})")
+    typer.echo(f"  {os.environ.get(DATA_VARIABLE) or 'not set'} (${DATA_VARIABLE})")
     typer.echo(f"  {cache_folder()} (the user's cache)")
     for each in chosen:
         typer.echo(f"\n{each.name}: {each.title}")
@@ -98,51 +78,47 @@ def _where(chosen: "list[DataSet]", as_json: bool) -> None:
             typer.echo(f"  {file.path}: {file.locate() or ('missing, optional' if file.optional else 'missing')}")
 
 
-def _fetch(chosen: "list[DataSet]") -> None:
-    import typer
-
-    from gapmin.datasets.catalogue import fetch
+@commands.command(epilog="Example: gapmin data fetch newsgroups svhn")
+def fetch(names: Annotated[list[str], typer.Argument(help="Data sets, or all.")]) -> None:
+    """Download what is missing, and say how to get what cannot be downloaded."""
+    require("pooch", extra="data")
+    from gapmin.datasets import catalogue
 
     failed = []
-    for each in chosen:
+    for each in _chosen("data fetch", names):
         n_missing = len(each.missing())
         try:
-            fetch(each.name, progress=True)
+            catalogue.fetch(each.name, progress=True)
         except (FileNotFoundError, ValueError) as error:
             failed.append(each.name)
             typer.echo(f"{error}\n", err=True)
         else:
-            noun = "file" if n_missing == 1 else "files"
-            typer.echo(f"{each.name}: {f'{n_missing} {noun} downloaded' if n_missing else 'here already'}")
+            outcome = f"{counted(n_missing, 'file')} downloaded" if n_missing else "here already"
+            typer.echo(f"{each.name}: {outcome}")
     if failed:
         refuse("data fetch", f"{', '.join(failed)} could not be had: see above")
 
 
-def _as_dict(each: "DataSet") -> dict[str, Any]:
-    files = [
-        {
-            "path": file.path,
-            "n_bytes": file.n_bytes,
-            "sha256": file.sha256,
-            "url": file.url,
-            "origin": file.origin,
-            "optional": file.optional,
-            "found": None if (found := file.locate()) is None else str(found),
-        }
-        for file in each.files
-    ]
-    return {
-        "name": each.name,
-        "title": each.title,
-        "used_for": each.used_for,
-        "licence": each.licence,
-        "n_bytes": each.n_bytes,
-        "here": not each.missing(),
-        "files": files,
-    }
+def _chosen(command: str, names: list[str]) -> list[DataSet]:
+    from gapmin.datasets.catalogue import DATA_SETS
+
+    unknown = [name for name in names if name not in (*DATA_SETS, "all")]
+    if unknown:
+        refuse(command, f"there is no data set {unknown[0]!r}: use all or some of {', '.join(DATA_SETS)}")
+    return [each for name, each in DATA_SETS.items() if name in names or "all" in names]
 
 
-def _state(each: "DataSet") -> str:
+def _as_dict(each: DataSet) -> dict[str, Any]:
+    files = []
+    for file in each.files:
+        found = file.locate()
+        about = {name: getattr(file, name) for name in ("path", "n_bytes", "sha256", "url", "origin", "optional")}
+        files.append({**about, "found": None if found is None else str(found)})
+    about = {name: getattr(each, name) for name in ("name", "title", "used_for", "licence", "n_bytes")}
+    return {**about, "here": not each.missing(), "files": files}
+
+
+def _state(each: DataSet) -> str:
     n_files = sum(not file.optional for file in each.files)
     n_here = n_files - len(each.missing())
     return {n_files: "yes", 0: "no"}.get(n_here, f"{n_here} of {n_files}")

@@ -4,7 +4,8 @@
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-from gapmin.cli._common import INTERRUPTED, check_writable, ending_if_unwritable, refuse_below_one, require
+from gapmin.cli._common import FAILED, INTERRUPTED, check_writable, ending_if_unwritable, refuse_below_one, require
+from gapmin.cli.reproduce import print_failures
 
 if TYPE_CHECKING:
     import typer
@@ -29,76 +30,38 @@ def add_to(app: "typer.Typer") -> None:
         refuse_below_one("demo", splits=splits, jobs=jobs)
         check_writable("demo", out)
         require(*_NEEDS)
-        n_splits = splits or (2 if quick else 5)
         try:
-            _demo(n_splits, jobs or -1, out, quick)
+            _demo(splits, jobs or -1, out, quick)
         except KeyboardInterrupt:
             typer.echo("gapmin: interrupted, no report written", err=True)
             raise typer.Exit(INTERRUPTED) from None
 
 
-def _demo(n_splits: int, n_jobs: int, out: Path, quick: bool) -> None:
+def _demo(n_splits: int | None, n_jobs: int, out: Path, quick: bool) -> None:
+    from dataclasses import replace
+
+    import typer
     from rich.console import Console
-    from rich.table import Table
-    from rich.text import Text
 
     from gapmin._utils.progress import progress_on
-    from gapmin.reporting.html import write_html
-    from gapmin.reporting.terminal import to_rich
-    from gapmin.reproduce.demo import (
-        CURVE_SIZES,
-        N_PERMUTATIONS,
-        PROTOCOL,
-        TITLE,
-        curve_problems,
-        demo_problems,
-        run_demo,
-    )
-    from gapmin.reproduce.demo_multitask import LEFT_OUT, multitask_plan
-    from gapmin.reproduce.demo_multitask_page import multitask_findings, multitask_tables
-    from gapmin.reproduce.demo_page import (
-        comparison_report,
-        findings,
-        headline,
-        source_gap_findings,
-        source_gap_tables,
-        tables,
-    )
+    from gapmin.reporting import to_rich, write_html
+    from gapmin.reproduce.demo import run_demo
+    from gapmin.reproduce.runner import on_this_machine
 
-    problems = demo_problems(quick)
-    pooled = [problem.pooled() for problem in problems]
-    plan = multitask_plan(quick)
     with progress_on(Console(stderr=True), "gapmin demo") as on_progress:
-        comparison = run_demo(
-            pooled,
-            curve=curve_problems(pooled),
-            curve_sizes=CURVE_SIZES[::3] if quick else CURVE_SIZES,
-            gaps=problems,
-            n_permutations=19 if quick else N_PERMUTATIONS,
-            multitask=plan,
-            n_splits=n_splits,
-            n_jobs=n_jobs,
-            on_progress=on_progress,
-        )
+        found = run_demo(on_this_machine(n_jobs), splits=n_splits, quick=quick, on_progress=on_progress)
     console = Console(highlight=False)
-    parts = [
-        (tables(comparison), findings(comparison)),
-        (source_gap_tables(comparison), source_gap_findings(comparison)),
-    ]
-    if comparison.multitask is not None:
-        parts.append((multitask_tables(comparison.multitask), multitask_findings(comparison.multitask)))
-    for found, said in parts:
-        console.print()
-        for table in found:
-            console.print(to_rich(table))
-        bullets = Table.grid(padding=(0, 1))
-        for finding in said:
-            bullets.add_row("-", Text(finding))
-        console.print(bullets)
-    if plan is None:
-        console.print(f"\n{LEFT_OUT}", markup=False, soft_wrap=True)
-    console.print(f"\n{headline(comparison)}", style="bold", markup=False)
-    protocol = [*PROTOCOL, LEFT_OUT if plan is None else plan.protocol]
+    *results, _ = found.report.sections
+    for section in results:
+        if section.tables:
+            console.print()
+            console.print(to_rich(replace(section, text=())))
+    if found.left_out:
+        console.print(f"\n{found.left_out}", markup=False, soft_wrap=True)
+    console.print(f"\n{found.report.headline}", style="bold", markup=False)
     with ending_if_unwritable("demo", out):
-        write_html(comparison_report(comparison, TITLE, protocol), out)
-    console.print(f"{comparison.seconds:.0f} s; figures and protocol: {out}", markup=False, soft_wrap=True)
+        write_html(found.report, out)
+    console.print(f"{found.seconds:.0f} s; figures and protocol: {out}", markup=False, soft_wrap=True)
+    print_failures(found.failed)
+    if found.failed:
+        raise typer.Exit(FAILED)

@@ -1,14 +1,15 @@
 """``gapmin example``: files to try the whole path on, from comparing sources to predicting new rows."""
 
-# No `from __future__ import annotations` here: typer reads the annotations of commands defined in a function.
-import json
+from __future__ import annotations
+
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
+import typer
+
+from gapmin.cli import _options as options
 from gapmin.cli._common import refuse, require
-
-if TYPE_CHECKING:
-    import typer
+from gapmin.cli._printing import print_json
 
 TARGET_ROWS = 30
 LITRES_PER_100_KM = 235.215
@@ -44,24 +45,13 @@ COMMANDS = {
 }
 
 
-def add_to(app: "typer.Typer") -> None:
-    """Add the command."""
-    import typer
-
-    @app.command(epilog="Example: gapmin example cars")
-    def example(
-        folder: Annotated[Path, typer.Argument(metavar="DIR", help="The folder to write to; made if it is not there.")],
-        force: Annotated[bool, typer.Option("--force", help="Replace files of the same names.")] = False,
-        as_json: Annotated[bool, typer.Option("--json", help="Print JSON for other programs.")] = False,
-    ) -> None:
-        """Write a small worked example: a target, three sources, one of which hurts, and new rows to predict."""
-        require("mlxtend", extra="demo")
-        _write(folder, force, as_json)
-
-
-def _write(folder: Path, force: bool, as_json: bool) -> None:
-    import typer
-
+def example(
+    folder: Annotated[Path, typer.Argument(metavar="DIR", help="The folder to write to; made if it is not there.")],
+    force: Annotated[bool, typer.Option("--force", help="Replace files of the same names.")] = False,
+    as_json: options.AsJson = False,
+) -> None:
+    """Write a small worked example: a target, three sources, one of which hurts, and new rows to predict."""
+    require("mlxtend", extra="demo")
     from gapmin._utils.io import write_atomically
 
     texts = example_files()
@@ -84,23 +74,25 @@ def _write(folder: Path, force: bool, as_json: bool) -> None:
     n_rows = {name: text.count("\n") - 1 for name, text in texts.items() if name.endswith(".csv")}
     if as_json:
         files = [{"path": str(folder / name), "n_rows": n_rows.get(name)} for name in texts]
-        typer.echo(json.dumps({"folder": str(folder), "files": files, "label": "mpg", "next": COMMANDS}, indent=2))
+        print_json({"folder": str(folder), "files": files, "label": "mpg", "next": COMMANDS})
         return
     for name in texts:
         typer.echo(f"{folder / name}{f'  {n_rows[name]} rows' if name in n_rows else ''}")
     typer.echo(f"\nNext:\n  cd {folder}\n  {COMMANDS['compare']}")
 
 
+def add_to(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command(epilog="Example: gapmin example cars")(example)
+
+
 def example_files() -> dict[str, str]:
     """Return what each file of the example holds; always the same."""
     import numpy as np
 
-    from gapmin.datasets._mlxtend import mlxtend_data
+    from gapmin.datasets.catalogue import read_autompg
 
-    X, mpg = mlxtend_data("autompg_data")
-    X = X[:, :7]  # the last column, the car's name, is read as NaN
-    complete = ~np.isnan(X).any(axis=1)
-    X, mpg = X[complete], mpg[complete]
+    X, mpg = read_autompg()
     rng = np.random.default_rng(0)
     japan, europe, usa = (rng.permutation(np.flatnonzero(X[:, 6] == origin)) for origin in (_JAPAN, _EUROPE, _USA))
     half = len(usa) // 2

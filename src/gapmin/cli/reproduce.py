@@ -8,10 +8,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from gapmin.cli._common import FAILED, INTERRUPTED, refuse, refuse_below_one, require
+from gapmin.reproduce import NAMES, get_experiment
 
 if TYPE_CHECKING:
     import typer
 
+    from gapmin.reproduce.cells import Outcome
     from gapmin.reproduce.experiment import Plan
     from gapmin.reproduce.run import Reproduction
     from gapmin.reproduce.runner import Completed
@@ -63,8 +65,6 @@ def add_to(app: "typer.Typer") -> None:
             refuse("reproduce", "--backend dask and --scheduler go together: give both or none")
         _check_folder(out)
         require(*_NEEDS, extra="reproduce")
-        from gapmin.reproduce import get_experiment
-
         plans = {
             name: get_experiment(name).plan(splits=splits, epochs=epochs, seed=seed, quick=quick) for name in chosen
         }
@@ -82,8 +82,6 @@ def _check_folder(out: Path) -> None:
 
 
 def _chosen(names: Sequence[str]) -> list[str]:
-    from gapmin.reproduce import NAMES
-
     unknown = [name for name in names if name not in (*NAMES, "all")]
     if unknown:
         refuse("reproduce", f"there is no {unknown[0]!r}: use list, all, or some of {', '.join(NAMES)}")
@@ -92,7 +90,6 @@ def _chosen(names: Sequence[str]) -> list[str]:
 
 def _unfinished(plans: "Plans", out: Path, retry_failed: bool) -> list[str]:
     """Return the experiments that have cells to run: the others can be shown without their data."""
-    from gapmin.reproduce import get_experiment
     from gapmin.reproduce.runner import missing
     from gapmin.reproduce.store import Store, StoreError
 
@@ -111,7 +108,6 @@ def _with_data(plans: "Plans", unfinished: Sequence[str], everything: bool) -> "
     """Return what can be run; refuse where something asked for by name cannot, or nothing that needs data can."""
     import typer
 
-    from gapmin.reproduce import get_experiment
     from gapmin.reproduce.run import lacking
 
     reasons = {name: reason for name in unfinished if (reason := lacking(get_experiment(name)))}
@@ -143,7 +139,6 @@ def _list() -> None:
     from rich.table import Table
 
     from gapmin.datasets.catalogue import missing_files
-    from gapmin.reproduce import NAMES, get_experiment
 
     table = Table(box=rich.box.SIMPLE_HEAD, show_edge=False, pad_edge=False, header_style="")
     for column in ("name", "what it shows", "splits", "data"):
@@ -187,19 +182,26 @@ def _reproduce(plans: "Plans", out: Path, completed: "Completed", retry_failed: 
         raise typer.Exit(FAILED)
 
 
+def print_failures(failed: "Sequence[Outcome]") -> None:
+    """Write the first cells that failed, and why, to standard error."""
+    import typer
+
+    for outcome in failed[:_SHOWN_FAILURES]:
+        cell = outcome.cell
+        typer.echo(f"failed: {cell.problem}, {cell.method}, split {cell.split}: {outcome.failure}", err=True)
+
+
 def _show(found: "Reproduction", out: Path) -> None:
     import typer
     from rich.console import Console
 
-    from gapmin.reporting.terminal import to_rich
+    from gapmin.reporting import to_rich
 
     console = Console(highlight=False)
     for section in found.sections.values():
         console.print()
         console.print(to_rich(section))
-    for outcome in found.failed[:_SHOWN_FAILURES]:
-        cell = outcome.cell
-        typer.echo(f"failed: {cell.problem}, {cell.method}, split {cell.split}: {outcome.failure}", err=True)
+    print_failures(found.failed)
     if found.failed:
         typer.echo(
             f"gapmin reproduce: {len(found.failed)} of {found.n_cells} cells failed; --retry-failed runs them again",

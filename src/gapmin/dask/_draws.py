@@ -8,7 +8,7 @@ import dask.array as da
 import numpy as np
 from numpy.typing import NDArray
 
-from gapmin.boosting._rows import Array
+from gapmin._utils.typing import Array
 from gapmin.dask._chunks import gather, total, vector
 from gapmin.dask._rows import DaskPart, DaskRows, select
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import inspect
+from abc import abstractmethod
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
 import dask.array as da
@@ -13,46 +14,27 @@ from sklearn.linear_model import Ridge
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from gapmin.boosting import (
-    AdaBoostClassifier,
-    AdaBoostRegressor,
-    GapBoostClassifier,
-    GapBoostRegressor,
-    TrAdaBoostClassifier,
-    TrAdaBoostRegressor,
-    TransferBoostClassifier,
-)
-from gapmin.boosting._base import BaseBoosting
-from gapmin.boosting._rows import numbers
-from gapmin.dask._chunks import by_chunk
+from gapmin import boosting
+from gapmin.boosting.building_blocks import BaseBoosting, compute_scalars
+from gapmin.dask._chunks import matrix
 from gapmin.dask._cluster import on_cluster
 from gapmin.dask._input import as_matrix, as_vector, feature_names, make_rows
 from gapmin.dask._learners import DaskLearners
 from gapmin.linear import WeightedLogisticRegression
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class OnDask(BaseBoosting):
     """What a booster does otherwise on a cluster: where rows come from, who trains, and what predictions are."""
 
-    local_class: ClassVar[type[BaseBoosting]]
-    client: Any
-    sample_weight_: Any
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {"client": [object]}
 
-    def __init_subclass__(cls, **kwargs: Any) -> None:
-        """Give the class the parameters of its local one, and a client."""
-        super().__init_subclass__(**kwargs)
-        if "local_class" not in vars(cls):
-            return
-        signature = inspect.signature(cls.local_class.__init__)
-        client = inspect.Parameter("client", inspect.Parameter.KEYWORD_ONLY, default=None)
+    client: Any = None
 
-        def __init__(self: OnDask, *args: Any, client: Any = None, **settings: Any) -> None:  # noqa: N807
-            self.local_class.__init__(self, *args, **settings)
-            self.client = client
-
-        __init__.__signature__ = signature.replace(parameters=[*signature.parameters.values(), client])  # type: ignore[attr-defined]
-        cls.__init__ = __init__  # type: ignore[method-assign]
-        cls._parameter_constraints = {**cls.local_class._parameter_constraints, "client": [object]}
+    @property
+    def local_class(self) -> Any:
+        """The class of `gapmin.boosting` whose rounds these are."""
+        return next(each for each in type(self).__mro__ if not issubclass(each, OnDask))
 
     def __sklearn_clone__(self) -> Self:
         settings = self.get_params(deep=False)
@@ -107,9 +89,7 @@ class OnDask(BaseBoosting):
         local.__dict__.update(fitted)
         return local
 
-    def _on_chunks(
-        self, method: str, X: Any, dtype: Any, n_columns: int | None = None, stage: int | None = None
-    ) -> Any:
+    def _on_chunks(self, method: str, X: Any, stage: int | None = None) -> Any:
         """Return what a method of the local booster, or of its first rounds, makes of each chunk of X."""
         local = self.to_local()
         local.estimators_ = local.estimators_[:stage]
@@ -117,9 +97,13 @@ class OnDask(BaseBoosting):
         self._check_columns(X)
         local.__dict__.pop("feature_names_in_", None)  # they were compared, and blocks are arrays
         X = as_matrix(X, self.local_class.__name__)
-        blocks = by_chunk(_predict_block, X, booster=local, method=method, n_columns=n_columns, dtype_=dtype)
-        shaped = da.Array(blocks.dask, blocks.name, (X.chunks[0], (n_columns or 1,)), dtype=dtype)
-        return shaped[:, 0] if n_columns is None else shaped
+        n_classes = len(getattr(self, "classes_", ()))
+        by_class = method.endswith("proba") or (method == "decision_function" and n_classes > 2)
+        n_columns = n_classes if by_class else 1
+        dtype = self.classes_.dtype if method == "predict" and n_classes else np.dtype(np.float64)
+        settings = {"booster": local, "method": method, "width": n_columns, "dtype_": dtype}
+        table = matrix(_predict_block, X.chunks[0], n_columns, dtype, X, **settings)
+        return table if by_class else table[:, 0]
 
     def _check_columns(self, X: Any) -> None:
         names, own = feature_names(X), getattr(self, "feature_names_in_", None)
@@ -131,6 +115,22 @@ class OnDask(BaseBoosting):
                 "as input: give the columns of the fit"
             )
 
+    def predict(self, X: Any, _stage: int | None = None) -> Any:
+        """Return the class with the most votes, or the combined value, as a Dask array."""
+        return self._on_chunks("predict", X, _stage)
+
+    @abstractmethod
+    def score(self, X: Any, y: Any, sample_weight: Any = None, _stage: int | None = None) -> float:
+        """Return a number, for which the cluster is asked at once."""
+
+    def staged_predict(self, X: Any) -> Iterator[Any]:
+        """Yield `predict` after each round."""
+        return (self.predict(X, stage) for stage in self._stage_numbers())
+
+    def staged_score(self, X: Any, y: Any, sample_weight: Any = None) -> Iterator[float]:
+        """Yield `score` after each round."""
+        return (self.score(X, y, sample_weight, stage) for stage in self._stage_numbers())
+
     def _stage_numbers(self) -> range:
         check_is_fitted(self)
         return range(1, len(self.estimators_) + 1)
@@ -139,30 +139,17 @@ class OnDask(BaseBoosting):
 class ClassifierOnDask(OnDask):
     """Votes as Dask arrays."""
 
-    def predict(self, X: Any, _stage: int | None = None) -> Any:
-        """Return the class with the most votes, as a Dask array."""
-        check_is_fitted(self)
-        return self._on_chunks("predict", X, self.classes_.dtype, stage=_stage)
-
     def predict_proba(self, X: Any, _stage: int | None = None) -> Any:
         """Return the share of the vote that each class has, as a Dask array."""
-        check_is_fitted(self)
-        return self._on_chunks("predict_proba", X, np.dtype(np.float64), self.classes_.size, _stage)
+        return self._on_chunks("predict_proba", X, _stage)
 
     def predict_log_proba(self, X: Any) -> Any:
         """Return the logarithm of `predict_proba`, as a Dask array."""
-        check_is_fitted(self)
-        return self._on_chunks("predict_log_proba", X, np.dtype(np.float64), self.classes_.size)
+        return self._on_chunks("predict_log_proba", X)
 
     def decision_function(self, X: Any, _stage: int | None = None) -> Any:
         """Return f(x) as a Dask array: of shape (n_rows,) for two classes, else (n_rows, n_classes)."""
-        check_is_fitted(self)
-        n_columns = None if self.classes_.size == 2 else self.classes_.size
-        return self._on_chunks("decision_function", X, np.dtype(np.float64), n_columns, _stage)
-
-    def staged_predict(self, X: Any) -> Iterator[Any]:
-        """Yield `predict` after each round."""
-        return (self.predict(X, stage) for stage in self._stage_numbers())
+        return self._on_chunks("decision_function", X, _stage)
 
     def staged_predict_proba(self, X: Any) -> Iterator[Any]:
         """Yield `predict_proba` after each round."""
@@ -175,13 +162,9 @@ class ClassifierOnDask(OnDask):
     def score(self, X: Any, y: Any, sample_weight: Any = None, _stage: int | None = None) -> float:
         """Return the accuracy: a number, for which the cluster is asked at once."""
         with on_cluster(self):
-            y, weight, predicted = _alike(y, sample_weight, self.predict(X, _stage))
-            right, whole = numbers((weight * (predicted == y)).sum(), weight.sum())
+            y, weight, predicted = _in_same_chunks(y, sample_weight, self.predict(X, _stage))
+            right, whole = compute_scalars((weight * (predicted == y)).sum(), weight.sum())
         return right / whole
-
-    def staged_score(self, X: Any, y: Any, sample_weight: Any = None) -> Iterator[float]:
-        """Yield the accuracy after each round."""
-        return (self.score(X, y, sample_weight, stage) for stage in self._stage_numbers())
 
 
 class RegressorOnDask(OnDask):
@@ -190,36 +173,22 @@ class RegressorOnDask(OnDask):
     def _default_learner(self) -> BaseEstimator:
         return Ridge()
 
-    def predict(self, X: Any, _stage: int | None = None) -> Any:
-        """Return the combined value, as a Dask array."""
-        check_is_fitted(self)
-        return self._on_chunks("predict", X, np.dtype(np.float64), stage=_stage)
-
-    def staged_predict(self, X: Any) -> Iterator[Any]:
-        """Yield `predict` after each round."""
-        return (self.predict(X, stage) for stage in self._stage_numbers())
-
     def score(self, X: Any, y: Any, sample_weight: Any = None, _stage: int | None = None) -> float:
         """Return the R2 score: a number, for which the cluster is asked at once."""
         with on_cluster(self):
-            y, weight, predicted = _alike(y, sample_weight, self.predict(X, _stage))
+            y, weight, predicted = _in_same_chunks(y, sample_weight, self.predict(X, _stage))
             mean = (weight * y).sum() / weight.sum()
-            left, spread = numbers((weight * (y - predicted) ** 2).sum(), (weight * (y - mean) ** 2).sum())
+            left, spread = compute_scalars((weight * (y - predicted) ** 2).sum(), (weight * (y - mean) ** 2).sum())
         return 1 - left / spread if spread else float(left == 0)
 
-    def staged_score(self, X: Any, y: Any, sample_weight: Any = None) -> Iterator[float]:
-        """Yield the R2 score after each round."""
-        return (self.score(X, y, sample_weight, stage) for stage in self._stage_numbers())
 
-
-def _predict_block(X: Any, booster: Any, method: str, n_columns: int | None, dtype_: Any) -> Any:
+def _predict_block(X: Any, booster: Any, method: str, width: int, dtype_: Any) -> Any:
     if X.shape[0] == 0:
-        return np.empty((0, n_columns or 1), dtype=dtype_)
-    values = np.asarray(getattr(booster, method)(X))
-    return values.reshape(X.shape[0], n_columns or 1)
+        return np.empty((0, width), dtype=dtype_)
+    return np.asarray(getattr(booster, method)(X)).reshape(X.shape[0], width)
 
 
-def _alike(y: Any, sample_weight: Any, predicted: Any) -> tuple[Any, Any, Any]:
+def _in_same_chunks(y: Any, sample_weight: Any, predicted: Any) -> tuple[Any, Any, Any]:
     """Return labels, weights and predictions in the same chunks."""
     y = as_vector(y, "y")
     if y.chunks != predicted.chunks and not np.isnan([*y.chunks[0], *predicted.chunks[0]]).any():
@@ -228,7 +197,8 @@ def _alike(y: Any, sample_weight: Any, predicted: Any) -> tuple[Any, Any, Any]:
     return y, weight, predicted
 
 
-class DaskGapBoostClassifier(ClassifierOnDask, GapBoostClassifier):
+@dataclass(eq=False, repr=False, kw_only=True)
+class DaskGapBoostClassifier(ClassifierOnDask, boosting.GapBoostClassifier):
     """gapBoost on Dask arrays and DataFrames: the rounds of `gapmin.GapBoostClassifier`, on rows that live in chunks.
 
     X is read anew at every pass and may be larger than memory; weights, errors and disagreement stay with the workers,
@@ -272,44 +242,36 @@ class DaskGapBoostClassifier(ClassifierOnDask, GapBoostClassifier):
     True
     """
 
-    local_class = GapBoostClassifier
 
-
-class DaskGapBoostRegressor(RegressorOnDask, GapBoostRegressor):
+@dataclass(eq=False, repr=False, kw_only=True)
+class DaskGapBoostRegressor(RegressorOnDask, boosting.GapBoostRegressor):
     """gapBoostR on Dask collections: as `gapmin.GapBoostRegressor`, where rows live as for `DaskGapBoostClassifier`.
 
     The base learner is `Ridge()` by default, or another `Ridge`, a `LinearRegression` (each from one pass of sums for
     all learners of a round), or a regressor with a fit of Dask's, such as `xgboost.dask.DaskXGBRegressor`.
     """
 
-    local_class = GapBoostRegressor
 
-
-class DaskAdaBoostClassifier(ClassifierOnDask, AdaBoostClassifier):
+@dataclass(eq=False, repr=False, kw_only=True)
+class DaskAdaBoostClassifier(ClassifierOnDask, boosting.AdaBoostClassifier):
     """`gapmin.AdaBoostClassifier` on Dask collections; see `DaskGapBoostClassifier` for learners and client."""
 
-    local_class = AdaBoostClassifier
 
-
-class DaskAdaBoostRegressor(RegressorOnDask, AdaBoostRegressor):
+@dataclass(eq=False, repr=False, kw_only=True)
+class DaskAdaBoostRegressor(RegressorOnDask, boosting.AdaBoostRegressor):
     """`gapmin.AdaBoostRegressor` on Dask collections; see `DaskGapBoostRegressor` for learners and client."""
 
-    local_class = AdaBoostRegressor
 
-
-class DaskTrAdaBoostClassifier(ClassifierOnDask, TrAdaBoostClassifier):
+@dataclass(eq=False, repr=False, kw_only=True)
+class DaskTrAdaBoostClassifier(ClassifierOnDask, boosting.TrAdaBoostClassifier):
     """`gapmin.TrAdaBoostClassifier` on Dask collections; see `DaskGapBoostClassifier` for learners and client."""
 
-    local_class = TrAdaBoostClassifier
 
-
-class DaskTrAdaBoostRegressor(RegressorOnDask, TrAdaBoostRegressor):
+@dataclass(eq=False, repr=False, kw_only=True)
+class DaskTrAdaBoostRegressor(RegressorOnDask, boosting.TrAdaBoostRegressor):
     """`gapmin.TrAdaBoostRegressor` on Dask collections; see `DaskGapBoostRegressor` for learners and client."""
 
-    local_class = TrAdaBoostRegressor
 
-
-class DaskTransferBoostClassifier(ClassifierOnDask, TransferBoostClassifier):
+@dataclass(eq=False, repr=False, kw_only=True)
+class DaskTransferBoostClassifier(ClassifierOnDask, boosting.TransferBoostClassifier):
     """`gapmin.TransferBoostClassifier` on Dask collections; see `DaskGapBoostClassifier` for learners and client."""
-
-    local_class = TransferBoostClassifier

@@ -1,9 +1,9 @@
-"""What a learning algorithm on chunks is asked: learners for several parts of the rows at once."""
+"""What a learning algorithm on chunks is asked for: `fit(jobs)` returns a learner for each of several jobs."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
@@ -29,10 +29,3 @@ class Job:
     log_weight: Any
     log_mass: float
     random_state: np.random.RandomState
-
-
-class Fits(Protocol):
-    """A learning algorithm that trains on several parts at once."""
-
-    def fit(self, jobs: list[Job]) -> list[Any]:
-        """Return a learner for each job."""

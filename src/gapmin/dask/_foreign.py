@@ -10,7 +10,7 @@ from distributed import get_client
 from numpy.typing import NDArray
 from sklearn.base import clone
 
-from gapmin.boosting._learners import seed_unseeded
+from gapmin.boosting.building_blocks import seed_unseeded
 from gapmin.dask._chunks import vector
 from gapmin.dask._fits import Job
 from gapmin.dask._rows import DaskPart, DaskRows
@@ -62,8 +62,8 @@ class ForeignOnDask:
 
     def _fit_once(self, learner: Any, job: Job) -> Any:
         part = job.part
-        weight = np.exp(part.of(job.log_weight) - job.log_mass) * part.count
-        y = part.of(self.rows.y)
+        weight = np.exp(part.take(job.log_weight) - job.log_mass) * part.count
+        y = part.take(self.rows.y)
         if self.classes is not None:
             y = vector(_labels, part.sizes, self.classes.dtype, y, classes=self.classes)
         y, weight = part.without_empty_chunks(y), part.without_empty_chunks(weight)

@@ -14,9 +14,9 @@ from sklearn.base import ClassifierMixin
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_y
 
-from gapmin.base._validation import check_labels, check_sample_weight
-from gapmin.boosting._rows import Array
-from gapmin.dask._chunks import gather, vector
+from gapmin._utils.typing import Array
+from gapmin.base import check_labels, check_sample_weight
+from gapmin.dask._chunks import gather, matrix, vector
 from gapmin.dask._rows import DaskRows
 from gapmin.domains import TARGET, check_domains
 
@@ -69,11 +69,11 @@ def make_rows(booster: Any, X: Any, y: Any, sample_domain: Any, sample_weight: A
     if y is None:
         raise ValueError(f"{type(booster).__name__} requires y to be passed, but the target y is None.")
     names = feature_names(X)
-    X = as_matrix(X, type(booster).local_class.__name__)
+    X = as_matrix(X, booster.local_class.__name__)
     booster.n_features_in_ = X.shape[1]
     if names is not None:
         booster.feature_names_in_ = names
-    sizes = _look(X, finite)
+    sizes = _check_blocks(X, finite)
     X = da.Array(X.dask, X.name, (sizes, X.chunks[1]), meta=X._meta)
     starts = da.from_array(np.cumsum((0, *sizes[:-1])), chunks=1)
 
@@ -89,7 +89,7 @@ def make_rows(booster: Any, X: Any, y: Any, sample_domain: Any, sample_weight: A
     is_classifier = isinstance(booster, ClassifierMixin)
     labels = aligned(y, "y", _clean_labels if is_classifier else _clean_values, object if is_classifier else np.float64)
     used = booster._used_rows(domain, weight)
-    facts = gather(_facts, labels, domain, used, is_classifier=is_classifier)
+    facts = gather(_describe_chunk, labels, domain, used, is_classifier=is_classifier)
     return _rows(booster, X, labels, domain, weight, used, facts)
 
 
@@ -117,16 +117,15 @@ def _rows(booster: Any, X: Any, labels: Any, domain: Any, weight: Any, used: Any
         labels = vector(_used, sizes, np.float64, labels, used)
     domain, labels = domain.persist(), labels.persist()  # weights that were given are kept already
     n_classes = 0 if classes is None else classes.size
-    tables = gather(_table, labels, domain, weight, domains=domains, n_classes=n_classes)
+    tables = gather(_count_chunk, labels, domain, weight, domains=domains, n_classes=n_classes)
     counts, multiplicities, class_counts = (np.array(each) for each in zip(*tables, strict=True))
+    dtype = X.dtype if X.dtype in (np.float32, np.float64) else np.dtype(np.float64)
     rows = DaskRows(
-        X,
+        matrix(_read, sizes, X.shape[1], dtype, X, used, dtype_=dtype),
         labels,
         domain,
         weight,
         used=used,
-        n_features=X.shape[1],
-        dtype=X.dtype if X.dtype in (np.float32, np.float64) else np.dtype(np.float64),
         domains=domains.tolist(),
         counts=counts,
         multiplicities=multiplicities.sum(axis=0),
@@ -143,7 +142,7 @@ def _check_target(booster: Any, rows: DaskRows) -> None:
     booster._check_target_classes(np.full(of_target.max(), present[0]) if present.size == 1 else present)
 
 
-def _look(X: Any, finite: bool) -> tuple[int, ...]:
+def _check_blocks(X: Any, finite: bool) -> tuple[int, ...]:
     """Return how many rows each chunk has, and refuse what is not finite."""
     found = gather(_size_and_fault, X, finite=finite)
     sizes = tuple(size for size, _ in found)
@@ -210,12 +209,18 @@ def _in_chunk(start: NDArray[Any]) -> Iterator[None]:
         raise ValueError(f"in the chunk that begins at row {start[0]}, {error}") from None
 
 
-def _facts(
+def _describe_chunk(
     labels: NDArray[Any], domain: NDArray[np.int64], used: NDArray[np.bool_], is_classifier: bool
 ) -> tuple[int, NDArray[Any], NDArray[Any]]:
     """Return the number of used rows of a chunk, their domains, and their classes."""
     classes = np.unique(labels[used]) if is_classifier else np.empty(0)
     return int(used.sum()), np.unique(domain[used]), classes
+
+
+def _read(X: Any, used: NDArray[np.bool_] | None, dtype_: Any) -> Any:
+    """Return a block of X as floats, its used rows only."""
+    X = X.tocsr().astype(dtype_, copy=False) if sp.issparse(X) else np.asarray(X, dtype=dtype_)
+    return X if used is None else X[np.flatnonzero(used)]
 
 
 def _used(values: NDArray[Any], used: NDArray[np.bool_]) -> NDArray[Any]:
@@ -227,7 +232,7 @@ def _codes(labels: NDArray[Any], used: Any, classes: NDArray[Any]) -> NDArray[An
     return np.searchsorted(classes, labels).astype(np.min_scalar_type(-classes.size))
 
 
-def _table(
+def _count_chunk(
     labels: NDArray[Any], domain: NDArray[Any], weight: Array, domains: NDArray[Any], n_classes: int
 ) -> tuple[list[int], list[float], list[Any]]:
     """Return for each domain the rows of a chunk, the sum of their weights, and the rows of each class."""

@@ -12,14 +12,14 @@ from scipy.special import logsumexp
 from sklearn.dummy import DummyClassifier
 from sklearn.linear_model import LinearRegression, Ridge
 
-from gapmin.boosting._learners import Learners, predict_numbers
+from gapmin.boosting.building_blocks import Learners, predict_numbers
 from gapmin.dask._chunks import matrix
 from gapmin.dask._draws import draw
-from gapmin.dask._fits import Fits, Job
+from gapmin.dask._fits import Job
 from gapmin.dask._foreign import ForeignOnDask, has_dask_fit
 from gapmin.dask._least_squares import LeastSquaresOnDask
 from gapmin.dask._logistic import LogisticsOnDask
-from gapmin.dask._rows import DaskPart, DaskRows, read
+from gapmin.dask._rows import DaskPart, DaskRows
 from gapmin.linear import WeightedLogisticRegression
 
 
@@ -37,10 +37,7 @@ class DaskLearners(Learners):
         random_state: np.random.RandomState,
         rows: DaskRows,
     ) -> None:
-        self.template = template
-        self.classes = classes
-        self.resample = resample
-        self.random_state = random_state
+        super().__init__(template, classes, resample, None, random_state)
         self.rows = rows
         self._fits = self._algorithm()
         self._trained: list[Any] = []
@@ -48,7 +45,7 @@ class DaskLearners(Learners):
         self._random_at_start = copy.deepcopy(random_state)
         self._predicted: Any = None
 
-    def _algorithm(self) -> Fits:
+    def _algorithm(self) -> LogisticsOnDask | LeastSquaresOnDask | ForeignOnDask:
         if isinstance(self.template, WeightedLogisticRegression):
             assert self.classes is not None
             return LogisticsOnDask(self.template, self.rows, self.classes)
@@ -78,11 +75,11 @@ class DaskLearners(Learners):
         """Return all learners of the last round: with them its weights can be found again."""
         return self._trained
 
-    def remember(self) -> dict[str, Any]:
+    def get_state(self) -> dict[str, Any]:
         """Return the random numbers at the start, from which a fit that goes on begins again."""
         return {"random": self._random_at_start}
 
-    def recall(self, state: dict[str, Any], rounds: list[list[Any]], rows: Any) -> None:
+    def set_state(self, state: dict[str, Any], rounds: list[list[Any]], rows: Any) -> None:
         """Begin again, and take the learners of the past rounds instead of training them."""
         self.random_state.set_state(state["random"].get_state())
         self._random_at_start = state["random"]
@@ -98,7 +95,7 @@ class DaskLearners(Learners):
         return [self.template]
 
     def _few_rows(self, rows: Any) -> Any:
-        return np.zeros((2, self.rows.n_features))
+        return np.zeros((2, self.rows.X.shape[1]))
 
     def _fit(self, parts: list[DaskPart], log_weight: Any, seed: int) -> list[Any]:
         log_mass = self.rows.log_mass(log_weight)
@@ -121,7 +118,7 @@ class DaskLearners(Learners):
     def _constant(self, part: DaskPart) -> DummyClassifier:
         assert self.classes is not None
         return DummyClassifier(strategy="most_frequent").fit(
-            np.zeros((1, self.rows.n_features)), self.classes[part.classes]
+            np.zeros((1, self.rows.X.shape[1])), self.classes[part.classes]
         )
 
     def predict(self, learner: Any, part: Any) -> Any:
@@ -129,30 +126,17 @@ class DaskLearners(Learners):
         if self._predicted is None:
             self._predicted = self._predict_all()
         place = next(k for k, each in enumerate(self._trained) if each is learner)
-        return part.of(self._predicted[:, place])
+        return part.take(self._predicted[:, place])
 
     def _predict_all(self) -> Any:
         """Return a column for each learner of the last round: one pass over X."""
         rows = self.rows
         dtype = np.dtype(np.float64) if self.classes is None else rows.y.dtype
-        return matrix(
-            _predictions,
-            rows.sizes,
-            len(self._trained),
-            dtype,
-            rows.X,
-            rows.used,
-            learners=self._trained,
-            classes=self.classes,
-            read_as=rows.dtype,
-            dtype_=dtype,
-        ).persist()
+        settings = {"learners": self._trained, "classes": self.classes, "dtype_": dtype}
+        return matrix(_predictions, rows.sizes, len(self._trained), dtype, rows.X, **settings).persist()
 
 
-def _predictions(
-    X: Any, used: Any, learners: list[Any], classes: NDArray[Any] | None, read_as: Any, dtype_: Any
-) -> NDArray[Any]:
-    X = read(X, used, read_as)
+def _predictions(X: Any, learners: list[Any], classes: NDArray[Any] | None, dtype_: Any) -> NDArray[Any]:
     if X.shape[0] == 0:
         return np.empty((0, len(learners)), dtype=dtype_)
     return np.column_stack([predict_numbers(learner, X, classes) for learner in learners]).astype(dtype_)

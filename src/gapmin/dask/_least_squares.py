@@ -10,12 +10,11 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.linear_model import Ridge
 
-from gapmin.boosting._rows import Array
+from gapmin._utils.typing import Array
 from gapmin.dask._chunks import gather, total
 from gapmin.dask._fits import Job
-from gapmin.dask._rows import DaskPart, DaskRows, read
-from gapmin.linear._matrix import dense
-from gapmin.linear._solver import weighted_gram
+from gapmin.dask._rows import DaskPart, DaskRows
+from gapmin.linear.solvers import dense, weighted_gram
 
 
 class LeastSquaresOnDask:
@@ -41,30 +40,27 @@ class LeastSquaresOnDask:
         sums = total(
             _moments,
             rows.X,
-            rows.used,
             rows.y,
             rows.domain,
             jobs[0].log_weight,
             domains=rows.domains,
             shift=self._origin(),
             log_scale=largest,
-            dtype_=rows.dtype,
         )
         return [self._solve(job.part, sum(sums[k] for k in job.part.columns), job.log_mass - largest) for job in jobs]
 
     def _origin(self) -> Array:
         """Return a point among the rows: sums around it do not cancel when they are centred."""
         if self._shift is None:
-            rows: Any = self.rows
-            first = int(np.argmax(np.array(rows.sizes) > 0))
-            X, used, y = (None if each is None else each.blocks[first] for each in (rows.X, rows.used, rows.y))
-            (self._shift,) = gather(_column_means, X, used, y, dtype_=rows.dtype)
+            y: Any = self.rows.y
+            first = int(np.argmax(np.array(self.rows.sizes) > 0))
+            (self._shift,) = gather(_column_means, self.rows.X.blocks[first], y.blocks[first])
         return self._shift
 
     def _solve(self, part: DaskPart, moments: Array, log_mass: float) -> Any:
         """Minimise sum_i w_i (y_i - <h, x_i> - b)^2 + alpha ||h||^2 with weights that sum to the number of rows."""
         learner = clone(self.template)
-        d = self.rows.n_features
+        d = self.rows.X.shape[1]
         moments = moments * (part.count / np.exp(log_mass))
         origin = self._origin()
         mean = np.zeros(d + 1)
@@ -81,7 +77,7 @@ class LeastSquaresOnDask:
             # Of columns of unit length only what depends on others is cut off, not what is measured in kilometres.
             length = np.sqrt(np.where(gram.diagonal() > 0, gram.diagonal(), 1.0))
             coef = scipy.linalg.lstsq(gram / np.outer(length, length), cross / length, cond=1e-13)[0] / length
-        learner.coef_ = coef.astype(self.rows.dtype)
+        learner.coef_ = coef.astype(self.rows.X.dtype)
         learner.intercept_ = float(mean[d] - mean[:d] @ coef) if learner.fit_intercept else 0.0
         learner.n_features_in_ = d
         return learner
@@ -94,24 +90,20 @@ def _shift_back(moments: Array, origin: Array) -> Array:
     return moments[:-1, :-1] + crossed + crossed.T + total_weight * np.outer(origin, origin)
 
 
-def _column_means(X: Any, used: Any, y: Array, dtype_: Any) -> Array:
-    X = read(X, used, dtype_)
+def _column_means(X: Any, y: Array) -> Array:
     return np.append(np.asarray(X.mean(axis=0), dtype=np.float64).ravel(), y.mean())
 
 
 def _moments(
     X: Any,
-    used: Any,
     y: Array,
     domain: NDArray[Any],
     log_weight: Array,
     domains: list[int],
     shift: Array,
     log_scale: float,
-    dtype_: Any,
 ) -> list[Any]:
     """Return for each domain the sum of w z z' with z = (x, y) - shift and a 1 behind it."""
-    X = read(X, used, dtype_)
     weight = np.exp(log_weight - log_scale)
     results: list[Any] = []
     for number in domains:

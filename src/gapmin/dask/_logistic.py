@@ -10,17 +10,17 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
 
+from gapmin._utils.typing import Array
 from gapmin.dask._chunks import total
 from gapmin.dask._fits import Job
-from gapmin.dask._rows import DaskRows, read, select
-from gapmin.linear._logistic import WeightedLogisticRegression, tolerance, write_into
-from gapmin.linear._logistic_objective import LogisticObjective, SummedLogistic
-from gapmin.linear._solver import Array, Solution, descend
+from gapmin.dask._rows import DaskRows, select
+from gapmin.linear import WeightedLogisticRegression
+from gapmin.linear.solvers import DescentResult, LogisticObjective, SummedLogistic, descend, tolerance, write_into
 
 
 @dataclass(frozen=True)
-class Wanted:
-    """What one learner wants of a pass: loss, gradient and curvature at `h`, or with `bound` a bound on the last."""
+class LossRequest:
+    """What one learner asks of a pass: loss, gradient and curvature at `h`, or with `bound` a bound on the last."""
 
     members: tuple[int, ...] | None
     classes: NDArray[np.intp]
@@ -42,7 +42,7 @@ class LogisticsOnDask:
     def fit(self, jobs: list[Job]) -> list[Any]:
         """Return a learner for each job."""
         wanted = [
-            Wanted(job.part.members, job.part.classes, job.log_mass, np.empty(0), self.template.fit_intercept)
+            LossRequest(job.part.members, job.part.classes, job.log_mass, np.empty(0), self.template.fit_intercept)
             for job in jobs
         ]
         log_weights = [job.log_weight for job in jobs]
@@ -50,11 +50,11 @@ class LogisticsOnDask:
         objectives, descents, points = [], [], []
         for k, part in enumerate(parts):
             objective = SummedLogistic(
-                self.rows.n_features,
+                self.rows.X.shape[1],
                 part.classes.size,
                 self.template.lam,
                 self.template.fit_intercept,
-                self.rows.dtype,
+                self.rows.X.dtype,
                 partial(self._bound, k, wanted[k], log_weights),
             )
             start = self._last.get(part.name, np.zeros(objective.penalty.n_parameters))
@@ -63,7 +63,7 @@ class LogisticsOnDask:
             objectives.append(objective)
             descents.append(descent)
             points.append(next(descent))
-        solutions: dict[int, Solution] = {}
+        solutions: dict[int, DescentResult] = {}
         while len(solutions) < len(parts):
             going = [k for k in range(len(parts)) if k not in solutions]
             sums = self._pass({k: replace(wanted[k], h=points[k]) for k in going}, log_weights)
@@ -79,10 +79,10 @@ class LogisticsOnDask:
             for k, part in enumerate(parts)
         ]
 
-    def _bound(self, k: int, wanted: Wanted, log_weights: list[Any]) -> list[Array]:
+    def _bound(self, k: int, wanted: LossRequest, log_weights: list[Any]) -> list[Array]:
         return self._pass({k: replace(wanted, bound=True)}, log_weights)[k][2]
 
-    def _pass(self, wanted: dict[int, Wanted], log_weights: list[Any]) -> dict[int, Any]:
+    def _pass(self, wanted: dict[int, LossRequest], log_weights: list[Any]) -> dict[int, Any]:
         """One pass over X; `log_weights` are one for each part, mostly the same."""
         rows = self.rows
         different = {each.name: each for each in log_weights}
@@ -90,29 +90,24 @@ class LogisticsOnDask:
         sums = total(
             logistic_sums,
             rows.X,
-            rows.used,
             rows.y,
             rows.domain,
             *different.values(),
             wanted=list(wanted.values()),
             places=list(places.values()),
-            dtype_=rows.dtype,
         )
         return dict(zip(wanted, sums, strict=True))
 
 
 def logistic_sums(
     X: Any,
-    used: Any,
     codes: NDArray[Any],
     domain: NDArray[Any],
     *log_weights: Array,
-    wanted: list[Wanted],
+    wanted: list[LossRequest],
     places: list[int],
-    dtype_: Any,
 ) -> list[Any]:
     """Return for each learner the sums over a chunk: loss, gradient, curvature."""
-    X = read(X, used, dtype_)
     results: list[Any] = []
     for each, place in zip(wanted, places, strict=True):
         chosen = select(domain, each.members)

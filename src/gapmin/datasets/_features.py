@@ -6,15 +6,17 @@ import hashlib
 import json
 from collections.abc import Callable, Mapping
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ._files import cache_folder, written_whole
-from ._multitask import MultitaskProblem, Task
-from ._pacs import ARCHIVE_SIZE, images_path, load_pacs
+from ._files import cache_folder, written_to_cache
+from ._image_sets import ARCHIVE_SIZE, images_path, load_pacs
+from ._multitask import MultitaskProblem
+from ._problem import LabelledRows
 from ._reading import decoding
 
 if TYPE_CHECKING:
@@ -59,7 +61,7 @@ def frozen_features(problem: MultitaskProblem, network: str | nn.Module = "resne
     >>> frozen_features(load_office31(), "resnet18")  # doctest: +SKIP
     <MultitaskProblem 'office31, resnet18': amazon 2817, dslr 498, webcam 795 rows of 512>
     """
-    return _kept(_key(problem, network), lambda: _run(problem, network))
+    return _cached(_key(problem, network), lambda: _run(problem, network))
 
 
 def load_pacs_features(network: str = "alexnet-features", size: int = ARCHIVE_SIZE) -> MultitaskProblem:
@@ -90,13 +92,13 @@ def load_pacs_features(network: str = "alexnet-features", size: int = ARCHIVE_SI
         return frozen_features(load_pacs(size, splits="random"), network)
     with where.open("rb") as stream:
         digest = hashlib.file_digest(stream, "sha256").hexdigest()[:16]
-    return _kept(f"pacs-{size}-{network}-{digest}", lambda: _run(load_pacs(size, splits="random"), network))
+    return _cached(f"pacs-{size}-{network}-{digest}", lambda: _run(load_pacs(size, splits="random"), network))
 
 
 def _run(problem: MultitaskProblem, network: str | nn.Module) -> MultitaskProblem:
     extractor = _extractor(network)
 
-    def features(tasks: Mapping[str, Task]) -> dict[str, Task]:
+    def features(tasks: Mapping[str, LabelledRows]) -> dict[str, LabelledRows]:
         return {task: (_features(X, extractor), y) for task, (X, y) in tasks.items()}
 
     tasks, test = features(problem.tasks), features(problem.test or {})
@@ -107,14 +109,8 @@ def _run(problem: MultitaskProblem, network: str | nn.Module) -> MultitaskProble
     for X in rows:
         X /= np.float32(scale)
     name = network if isinstance(network, str) else type(network).__name__
-    return MultitaskProblem(
-        f"{problem.name}, {name}",
-        tasks,
-        problem.train_size,
-        test or None,
-        f"{problem.description}; features of {name}".lstrip("; "),
-        problem.every_class,
-    )
+    description = f"{problem.description}; features of {name}".lstrip("; ")
+    return replace(problem, name=f"{problem.name}, {name}", tasks=tasks, test=test or None, description=description)
 
 
 def _extractor(network: str | nn.Module) -> nn.Module:
@@ -168,15 +164,15 @@ def _key(problem: MultitaskProblem, network: str | nn.Module) -> str:
     return f"{problem.name}-{name}-{seen.hexdigest()[:16]}".replace(" ", "-").replace("/", "-").replace(",", "")
 
 
-def _kept(key: str, compute: Callable[[], MultitaskProblem]) -> MultitaskProblem:
+def _cached(key: str, compute: Callable[[], MultitaskProblem]) -> MultitaskProblem:
     """Return the problem that is kept under a key in the user's cache; compute and keep it when it is not."""
     path = cache_folder() / "features" / f"{key}.npz"
     if path.is_file():
         with suppress(ValueError):  # a damaged file is computed anew
             return _read(path)
     problem = compute()
-    with written_whole(path) as arriving:
-        _write(problem, arriving)
+    with written_to_cache(path) as draft:
+        _write(problem, draft)
     return problem
 
 
@@ -187,12 +183,7 @@ def _write(problem: MultitaskProblem, path: Path) -> None:
         for number, pair in enumerate(tasks.values())
         for kind, array in zip("Xy", pair, strict=True)
     }
-    about = {
-        "name": problem.name,
-        "train_size": problem.train_size,
-        "description": problem.description,
-        "every_class": problem.every_class,
-    }
+    about = {name: getattr(problem, name) for name in ("name", "train_size", "description", "every_class")}
     arrays["about"], arrays["names"] = np.array(json.dumps(about)), np.array(list(problem.tasks))
     np.savez(path, **arrays)  # type: ignore[arg-type]
 
@@ -201,7 +192,7 @@ def _read(path: Path) -> MultitaskProblem:
     with decoding(path), np.load(path, allow_pickle=False) as arrays:
         about = json.loads(str(arrays["about"]))
 
-        def tasks(part: str) -> dict[str, Task]:
+        def tasks(part: str) -> dict[str, LabelledRows]:
             names = enumerate(arrays["names"].tolist())
             return {task: (arrays[f"X_{part}_{k}"], arrays[f"y_{part}_{k}"]) for k, task in names}
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
-FOLDER, CACHE, OFFLINE = "GAPMIN_DATA", "GAPMIN_CACHE", "GAPMIN_OFFLINE"
+DATA_VARIABLE, CACHE_VARIABLE, OFFLINE_VARIABLE = "GAPMIN_DATA", "GAPMIN_CACHE", "GAPMIN_OFFLINE"
 """The environment variables: the user's own folder, another place for the cache, and any value to forbid downloads."""
 
 
@@ -57,46 +57,111 @@ class FromUrl:
                 bar.close()
 
 
-def find_file(
-    name: str,
-    origin: str,
-    folder: str | os.PathLike[str] | None = None,
-    *,
-    download: Download | None = None,
-    progress: bool = False,
-) -> Path:
-    """Return the path of a published file, or raise a `FileNotFoundError` that says where to put it.
+@dataclass(frozen=True)
+class DataFile:
+    """A published file, or a folder of them.
 
     Parameters
     ----------
-    name : str
-        Relative to `$GAPMIN_DATA`, such as "digits/usps.h5".
+    path : str
+        Relative to `$GAPMIN_DATA` or the user's cache.
     origin : str
-        What the file is and where it comes from, to end the error message with.
-    folder : path, optional
-        The folder to look for the file in, instead of its places in `$GAPMIN_DATA` and in the user's cache.
+        What it is and where it comes from.
+    n_bytes : int, optional
+        Its size, where it is known.
+    sha256 : str, optional
+        Of the file as it was published, or else as the loaders are tested with.
     download : Download, optional
-        How to get the file when it is in neither.
-    progress : bool, default=False
-        Whether a download draws a bar on standard error.
+        How to get it. Only where a checksum is known to tell whether it arrived.
+    instead : tuple of str
+        Paths any of which does as well.
+    optional : bool, default=False
+        Whether the data set can do without.
     """
-    if folder is not None:
-        path = Path(folder) / Path(name).name
-        if not path.is_file():
-            raise FileNotFoundError(f"{path} is not there: give the folder of {path.name} {origin}")
+
+    path: str
+    origin: str
+    n_bytes: int | None = None
+    sha256: str | None = None
+    download: Download | None = None
+    instead: tuple[str, ...] = ()
+    optional: bool = False
+
+    @property
+    def url(self) -> str | None:
+        """The address that it is downloaded from, if there is one."""
+        return None if self.download is None else self.download.url
+
+    def locate(self) -> Path | None:
+        """Return where it, or what does as well, is on this machine; None if it is not."""
+        found = (locate(path) for path in (self.path, *self.instead))
+        return next((path for path in found if path is not None), None)
+
+    def find(self, folder: str | os.PathLike[str] | None = None, *, progress: bool = False) -> Path:
+        """Return where it is, downloaded if that is needed and possible; or raise a `FileNotFoundError`.
+
+        Parameters
+        ----------
+        folder : path, optional
+            Look there and nowhere else.
+        progress : bool, default=False
+            Whether a download draws a bar on standard error.
+        """
+        if folder is not None:
+            path = Path(folder) / Path(self.path).name
+            if not path.is_file():
+                raise FileNotFoundError(f"{path} is not there: give the folder of {path.name} ({self.origin})")
+            return path.resolve()
+        found = self.locate()
+        if found is not None:
+            return found
+        if self.download is None or os.environ.get(OFFLINE_VARIABLE):
+            raise FileNotFoundError(self._where_to_put(explain_download(self.download)))
+        path = cache_folder() / self.path
+        try:
+            with written_to_cache(path) as draft:
+                self.download.write(draft, progress=progress)
+        except OSError as error:
+            raise FileNotFoundError(self._where_to_put(explain_download(self.download, error))) from error
         return path.resolve()
-    found = locate(name)
-    if found is not None:
-        return found
-    if download is None or os.environ.get(OFFLINE):
-        raise FileNotFoundError(_where_to_put(name, origin, can_come_from(download)))
-    path = cache_folder() / name
-    try:
-        with written_whole(path) as arriving:
-            download.write(arriving, progress=progress)
-    except OSError as error:
-        raise FileNotFoundError(_where_to_put(name, origin, can_come_from(download, error))) from error
-    return path.resolve()
+
+    def _where_to_put(self, reason: str) -> str:
+        own = Path(os.environ.get(DATA_VARIABLE) or f"${DATA_VARIABLE}") / self.path
+        return (
+            f"{own} is not there, nor {cache_folder() / self.path}{reason}: put it in one of these places, or set "
+            f"{DATA_VARIABLE} to the folder that holds {self.path} ({self.origin})"
+        )
+
+
+@dataclass(frozen=True)
+class DataSet:
+    """A published data set.
+
+    Parameters
+    ----------
+    name, title : str
+    files : tuple of DataFile
+    licence : str
+        Where it comes from and on which terms.
+    used_for : str
+        The tables and figures of the paper that it is for.
+    """
+
+    name: str
+    title: str
+    files: tuple[DataFile, ...]
+    licence: str
+    used_for: str
+
+    @property
+    def n_bytes(self) -> int | None:
+        """The size of what it needs, where that is known."""
+        sizes = [file.n_bytes for file in self.files if not file.optional]
+        return None if None in sizes else sum(size or 0 for size in sizes)
+
+    def missing(self) -> list[DataFile]:
+        """Return the files it needs that are not on this machine."""
+        return [file for file in self.files if not file.optional and file.locate() is None]
 
 
 def locate(name: str) -> Path | None:
@@ -109,14 +174,14 @@ def locate(name: str) -> Path | None:
 
 def search_folders() -> list[Path]:
     """Return the folders that are searched, in order: `$GAPMIN_DATA` if set, then the user's cache."""
-    own = os.environ.get(FOLDER)
+    own = os.environ.get(DATA_VARIABLE)
     return [*([Path(own)] if own else []), cache_folder()]
 
 
 def cache_folder() -> Path:
     """Return the folder that downloads and computed features are kept in: `$GAPMIN_CACHE`, or the user's cache."""
-    if os.environ.get(CACHE):
-        return Path(os.environ[CACHE])
+    if os.environ.get(CACHE_VARIABLE):
+        return Path(os.environ[CACHE_VARIABLE])
     try:
         import pooch
     except ImportError:  # then nothing can be downloaded, but what others put there is found
@@ -124,41 +189,33 @@ def cache_folder() -> Path:
     return Path(pooch.os_cache("gapmin"))
 
 
-def can_come_from(download: Download | None, error: BaseException | None = None) -> str:
+def explain_download(download: Download | None, error: BaseException | None = None) -> str:
     """Return how a missing file could be downloaded, or why not, to go on a sentence with."""
     if download is None:
         return ""
-    if os.environ.get(OFFLINE):
-        return f", and {OFFLINE} forbids to download {download.url}"
+    if os.environ.get(OFFLINE_VARIABLE):
+        return f", and {OFFLINE_VARIABLE} forbids to download {download.url}"
     if error is None:
         return f", which can be downloaded from {download.url}"
-    return f", and {download.url} cannot be downloaded ({_said(error)})"
+    return f", and {download.url} cannot be downloaded ({_reason(error)})"
 
 
-def _said(error: BaseException) -> str:
+def _reason(error: BaseException) -> str:
     answer = getattr(error, "response", None)
     detail = getattr(error, "strerror", None) if answer is None else f"{answer.status_code} {answer.reason}"
     return f"{type(error).__name__}: {detail}" if detail else type(error).__name__
 
 
-def _where_to_put(name: str, origin: str, reason: str) -> str:
-    own = Path(os.environ.get(FOLDER) or f"${FOLDER}") / name
-    return (
-        f"{own} is not there, nor {cache_folder() / name}{reason}: put it in one of these places, or set {FOLDER} to "
-        f"the folder that holds {name} {origin}"
-    )
-
-
 @contextmanager
-def written_whole(path: Path) -> Iterator[Path]:
+def written_to_cache(path: Path) -> Iterator[Path]:
     """Yield the path of a file to write, which then takes its place at `path`, in the cache, in one step."""
     cache = cache_folder()
     cache.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=cache, prefix=".partial-") as scratch:
-        arriving = Path(scratch) / path.name
-        yield arriving
+        draft = Path(scratch) / path.name
+        yield draft
         path.parent.mkdir(parents=True, exist_ok=True)
-        arriving.replace(path)
+        draft.replace(path)
 
 
 def _pooch(what: str) -> Any:

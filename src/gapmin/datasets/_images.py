@@ -16,11 +16,11 @@ from ._reading import decoding
 
 SUFFIXES = (".jpg", ".jpeg", ".png")
 
-Images = tuple[NDArray[np.uint8], NDArray[np.str_]]
+LabelledImages = tuple[NDArray[np.uint8], NDArray[np.str_]]
 """Images (N, 3, H, W), and the name of the class of each."""
 
 
-class Picture(NamedTuple):
+class ImageFile(NamedTuple):
     """An image that is not decoded yet; `task/label/name` is what lists of images call it."""
 
     task: str
@@ -29,17 +29,17 @@ class Picture(NamedTuple):
     read: Callable[[], bytes]
 
 
-def in_folders(folders: Mapping[str, Path]) -> list[Picture]:
+def images_in_folders(folders: Mapping[str, Path]) -> list[ImageFile]:
     """Return the images of `folder/class/file` for the folder of each task, in the order of their names."""
     return [
-        Picture(task, file.parent.name, file.name, file.read_bytes)
+        ImageFile(task, file.parent.name, file.name, file.read_bytes)
         for task, folder in folders.items()
         for file in sorted(folder.glob("*/*"))
         if _is_image(file.name)
     ]
 
 
-def in_archive(path: Path) -> list[Picture]:
+def images_in_archive(path: Path) -> list[ImageFile]:
     """Return the images of `root/task/class/file` in a tar archive, in its order."""
     pictures = []
     with decoding(path), tarfile.open(path) as archive:
@@ -47,16 +47,18 @@ def in_archive(path: Path) -> list[Picture]:
             content = archive.extractfile(member) if _is_image(member.name) else None
             if content is not None:
                 _, task, label, name = member.name.split("/")
-                pictures.append(Picture(task, label, name, partial(bytes, content.read())))
+                pictures.append(ImageFile(task, label, name, partial(bytes, content.read())))
     return pictures
 
 
-def read_tasks(pictures: Iterable[Picture], tasks: Sequence[str], size: int | None, where: Path) -> dict[str, Images]:
+def read_tasks(
+    pictures: Iterable[ImageFile], tasks: Sequence[str], size: int | None, where: Path
+) -> dict[str, LabelledImages]:
     """Read the images of each task.
 
     Parameters
     ----------
-    pictures : iterable of Picture
+    pictures : iterable of ImageFile
     tasks : sequence of str
         Which tasks to read, in this order; each must have images, of the same classes.
     size : int or None
@@ -66,7 +68,7 @@ def read_tasks(pictures: Iterable[Picture], tasks: Sequence[str], size: int | No
     """
     if size is not None and size < 1:
         raise ValueError(f"size is {size}: give the pixels of a side, at least 1")
-    by_task: dict[str, list[Picture]] = {task: [] for task in tasks}
+    by_task: dict[str, list[ImageFile]] = {task: [] for task in tasks}
     for picture in pictures:
         if picture.task in by_task:
             by_task[picture.task].append(picture)
@@ -79,7 +81,7 @@ def read_tasks(pictures: Iterable[Picture], tasks: Sequence[str], size: int | No
     return {task: _read_all(own, size, where) for task, own in by_task.items()}
 
 
-def _read_all(pictures: Sequence[Picture], size: int | None, where: Path) -> Images:
+def _read_all(pictures: Sequence[ImageFile], size: int | None, where: Path) -> LabelledImages:
     first = _read(pictures[0], size, where)
     images = np.empty((len(pictures), *first.shape), dtype=np.uint8)
     for row, picture in enumerate(pictures):
@@ -93,7 +95,7 @@ def _read_all(pictures: Sequence[Picture], size: int | None, where: Path) -> Ima
     return images, np.array([picture.label for picture in pictures])
 
 
-def _read(picture: Picture, size: int | None, where: Path) -> NDArray[np.uint8]:
+def _read(picture: ImageFile, size: int | None, where: Path) -> NDArray[np.uint8]:
     """Return the colours (3, H, W) of an image."""
     try:
         from PIL import Image

@@ -6,19 +6,15 @@ import zlib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from numbers import Integral
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ._problem import _read_only
+from ._problem import LabelledRows, check_rows, count_rows, draw_rows, read_only
 
-Task = tuple[NDArray[Any], NDArray[Any]]
 Stacked = tuple[NDArray[Any], NDArray[Any], NDArray[np.str_]]
-
-MAX_DRAWS = 100_000
 
 
 class MultitaskSplit(NamedTuple):
@@ -68,9 +64,9 @@ class MultitaskProblem:
     """
 
     name: str
-    tasks: Mapping[str, Task]
+    tasks: Mapping[str, LabelledRows]
     train_size: int | float
-    test: Mapping[str, Task] | None = None
+    test: Mapping[str, LabelledRows] | None = None
     description: str = ""
     every_class: bool = True
 
@@ -129,14 +125,11 @@ class MultitaskProblem:
 
     def split(self, k: int, train_size: int | float | None = None, random_state: int = 0) -> MultitaskSplit:
         """Return the k-th of the random splits that `splits` iterates over."""
-        train: dict[str, Task] = {}
-        rest: dict[str, Task] = {}
+        train: dict[str, LabelledRows] = {}
+        rest: dict[str, LabelledRows] = {}
         for (task, (X, y)), size in zip(self.tasks.items(), self._counts(train_size), strict=True):
             rng = np.random.default_rng(np.random.SeedSequence(random_state, spawn_key=(k, zlib.crc32(task.encode()))))
-            drawn = np.zeros(y.size, dtype=bool)
-            who = f"task {task!r} of {self.name!r}"
-            rows = _draw(y, size, rng, who) if self.every_class else rng.choice(y.size, size, replace=False)
-            drawn[rows] = True
+            drawn = draw_rows(y, size, rng, self._whose_rows(task), self.every_class)
             train[task] = X[drawn], y[drawn]
             if self.test is None:
                 rest[task] = X[~drawn], y[~drawn]
@@ -153,33 +146,22 @@ class MultitaskProblem:
     def _counts(self, train_size: int | float | None) -> list[int]:
         """Return how many rows of each task train, with one for each class and some left to test on."""
         asked = self.train_size if train_size is None else train_size
-        return [self._count(asked, task, y) for task, (_, y) in self.tasks.items()]
+        return [
+            count_rows(asked, y, self._whose_rows(task), self.every_class, leave=self.test is None)
+            for task, (_, y) in self.tasks.items()
+        ]
 
-    def _count(self, train_size: int | float, task: str, y: NDArray[Any]) -> int:
-        size = int(train_size) if isinstance(train_size, Integral) else round(train_size * y.size)
-        fewest = np.unique(y).size if self.every_class else 1
-        to_test = 1 if self.test is None else 0
-        if not fewest <= size <= y.size - to_test:
-            raise ValueError(
-                f"train_size={train_size} is {size} of the {y.size} rows of task {task!r} of {self.name!r}: "
-                f"take at least {fewest}{', one for each class,' if self.every_class else ''} and "
-                + ("leave at least one to test on" if to_test else f"at most {y.size}")
-            )
-        return size
+    def _whose_rows(self, task: str) -> str:
+        return f"rows of task {task!r} of {self.name!r}"
 
 
 def _read_only_tasks(
     tasks: Mapping[str, tuple[ArrayLike, ArrayLike]], owner: str, row_shape: tuple[int, ...] | None = None
-) -> Mapping[str, Task]:
+) -> Mapping[str, LabelledRows]:
     """Check the tasks; without `row_shape` the first one's rows set the shape for all."""
-    checked: dict[str, Task] = {}
+    checked: dict[str, LabelledRows] = {}
     for task, pair in tasks.items():
-        X, y = map(_read_only, pair)
-        if X.ndim not in (2, 4) or y.ndim != 1 or X.shape[0] != y.shape[0]:
-            raise ValueError(
-                f"task {task!r} {owner} has X of shape {X.shape} and y of shape {y.shape}: "
-                "give X as (N, d) or (N, C, H, W) and y one label for each row"
-            )
+        X, y = check_rows(pair, f"task {task!r} {owner}", "(N, d) or (N, C, H, W)", dimensions=(2, 4))
         if not y.size:
             raise ValueError(f"task {task!r} {owner} has no rows: give it some, or leave the task out")
         row_shape = row_shape or X.shape[1:]
@@ -192,17 +174,6 @@ def _read_only_tasks(
     return MappingProxyType(checked)
 
 
-def _draw(y: NDArray[Any], size: int, rng: np.random.Generator, who: str) -> NDArray[np.int64]:
-    classes, label = np.unique(y, return_inverse=True)
-    for _ in range(MAX_DRAWS):
-        rows = rng.choice(y.size, size, replace=False)
-        if np.bincount(label[rows], minlength=classes.size).all():
-            return rows
-    raise ValueError(
-        f"none of {MAX_DRAWS} draws of {size} rows of {who} held all of its {classes.size} classes: raise train_size"
-    )
-
-
-def _stack(tasks: Mapping[str, Task]) -> Stacked:
-    X, y = (_read_only(np.concatenate(parts)) for parts in zip(*tasks.values(), strict=True))
-    return X, y, _read_only(np.repeat(list(tasks), [labels.size for _, labels in tasks.values()]))
+def _stack(tasks: Mapping[str, LabelledRows]) -> Stacked:
+    X, y = (read_only(np.concatenate(parts)) for parts in zip(*tasks.values(), strict=True))
+    return X, y, read_only(np.repeat(list(tasks), [labels.size for _, labels in tasks.values()]))

@@ -14,19 +14,19 @@ from scipy.sparse.linalg import svds
 from sklearn.datasets._twenty_newsgroups import strip_newsgroup_header
 from sklearn.feature_extraction.text import CountVectorizer
 
-from ._linalg import fixed_signs
-from ._problem import TransferProblem, _read_only
+from ._decomposed import decomposed_problem, fixed_signs
+from ._problem import TransferProblem, read_only
 from ._reading import decoding, read_bunches
 from .catalogue import data_set
 
 NewsgroupsName = Literal["comp vs sci", "rec vs sci", "comp vs talk", "comp vs rec", "rec vs talk", "sci vs talk"]
-Groups = tuple[str, str]
+GroupPair = tuple[str, str]
 
 N_WORDS = 26_214
-N_COMPONENTS = 100
+N_SINGULAR_VECTORS = 100
 
 # Negative and positive group of the source, then of the target.
-_GROUPS: dict[NewsgroupsName, tuple[Groups, Groups]] = {
+_GROUPS: dict[NewsgroupsName, tuple[GroupPair, GroupPair]] = {
     "comp vs sci": (("comp.sys.ibm.pc.hardware", "sci.med"), ("comp.sys.mac.hardware", "sci.crypt")),
     "rec vs sci": (("rec.autos", "sci.electronics"), ("rec.motorcycles", "sci.space")),
     "comp vs talk": (
@@ -105,22 +105,12 @@ def load_newsgroups(
         return [load_newsgroups(each, data_home=data_home, scaled=scaled) for each in _GROUPS]
     if name not in get_args(NewsgroupsName):
         raise ValueError(f"name is {name!r}: use 'all' or one of {', '.join(map(repr, _GROUPS))}")
-    left, singular_values, labels, is_target = _decompose(name, _corpus_file(data_home))
+    (corpus,) = data_set("newsgroups").files
+    left, singular_values, labels, is_target = _decompose(name, corpus.find(data_home))
     X = left / left.std(axis=0) if scaled else left * singular_values
     source, target = _GROUPS[name]
-    return TransferProblem(
-        name=name,
-        target=(X[is_target], labels[is_target]),
-        sources=((X[~is_target], labels[~is_target]),),
-        task="classification",
-        train_size=0.1,
-        description=f"20 Newsgroups: {target[0]} against {target[1]}, source {source[0]} against {source[1]}",
-    )
-
-
-def _corpus_file(data_home: str | os.PathLike[str] | None) -> Path:
-    (corpus,) = data_set("newsgroups").files
-    return corpus.find(data_home)
+    description = f"20 Newsgroups: {target[0]} against {target[1]}, source {source[0]} against {source[1]}"
+    return decomposed_problem(X, labels, is_target, name=name, train_size=0.1, description=description)
 
 
 @cache
@@ -146,7 +136,8 @@ def _decompose(
     source, target = _GROUPS[name]
     rows = np.flatnonzero(np.isin(group, source + target))
     matrix = words[rows]
-    left, singular_values, _ = svds(matrix, k=N_COMPONENTS, v0=np.ones(min(matrix.shape)), return_singular_vectors="u")
+    start = np.ones(min(matrix.shape))
+    left, singular_values, _ = svds(matrix, k=N_SINGULAR_VECTORS, v0=start, return_singular_vectors="u")
     left, singular_values = fixed_signs(left[:, ::-1]), singular_values[::-1]
     labels = np.isin(group[rows], (source[1], target[1])).astype(np.int64)
-    return _read_only(left), _read_only(singular_values), _read_only(labels), np.isin(group[rows], target)
+    return read_only(left), read_only(singular_values), read_only(labels), np.isin(group[rows], target)

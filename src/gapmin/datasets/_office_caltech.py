@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 from sklearn.decomposition import PCA
 from sklearn.preprocessing import StandardScaler
 
-from ._linalg import fixed_signs
-from ._problem import TransferProblem, _read_only
-from ._reading import read_mat, some
+from ._decomposed import decomposed_problem, fixed_signs
+from ._problem import TransferProblem, read_only
+from ._reading import first_values, read_mat
 from .catalogue import find_file
 
 DomainLetter = Literal["A", "C", "D", "W"]
@@ -22,8 +22,8 @@ Pictures = tuple[NDArray[Any], NDArray[np.int64]]
 
 CLASS_PAIRS = ((1, 2), (3, 4), (5, 6), (7, 8), (9, 10))
 N_BINS = 800
-N_COMPONENTS = 100
-TRAIN_ROWS = 10
+N_PRINCIPAL_COMPONENTS = 100
+OFFICE_TRAIN_ROWS = 10
 _DOMAINS: dict[str, str] = {"A": "amazon", "C": "Caltech10", "D": "dslr", "W": "webcam"}
 
 
@@ -105,12 +105,12 @@ def load_office_caltech(
 def _problem(source: str, target: str, classes: tuple[int, int], whitened: bool) -> TransferProblem:
     X, label, is_target = _components(_file(source), _file(target), classes)
     X = X / X.std(axis=0) if whitened else X
-    return TransferProblem(
+    return decomposed_problem(
+        X,
+        label,
+        is_target,
         name=f"{source} -> {target}, {classes[0]} vs {classes[1]}",
-        target=(X[is_target], label[is_target]),
-        sources=((X[~is_target], label[~is_target]),),
-        task="classification",
-        train_size=TRAIN_ROWS,
+        train_size=OFFICE_TRAIN_ROWS,
         description=f"Office-Caltech-10: {_DOMAINS[target]} with {_DOMAINS[source]} as source, class {classes[0]} "
         f"against {classes[1]} on {X.shape[1]} principal components of SURF words",
     )
@@ -132,11 +132,11 @@ def _components(
         for arrays in zip(*domains, strict=True)
     )
     standardised = StandardScaler().fit_transform(histograms / histograms.sum(axis=1, keepdims=True))
-    n_components = min(N_COMPONENTS, label.size - 1)  # centred rows span one dimension less
+    n_components = min(N_PRINCIPAL_COMPONENTS, label.size - 1)  # centred rows span one dimension less
     # The full decomposition: the randomised one would need a seed, and the one by covariances loses digits.
     components = fixed_signs(PCA(n_components, svd_solver="full").fit_transform(standardised))
     is_target = np.repeat([False, True], [rows.sum() for rows in chosen])
-    return _read_only(components), _read_only((label == classes[1]).astype(np.int64)), _read_only(is_target)
+    return read_only(components), read_only((label == classes[1]).astype(np.int64)), read_only(is_target)
 
 
 @cache
@@ -154,5 +154,5 @@ def _read(path: Path) -> Pictures:
             f"{path} holds a picture with counts below 0 or none above: put the published file in its place"
         )
     if not np.array_equal(np.unique(labels), np.arange(1, 11)):
-        raise ValueError(f"{path} holds the labels {some(np.unique(labels))}: expected all of 1 to 10")
+        raise ValueError(f"{path} holds the labels {first_values(np.unique(labels))}: expected all of 1 to 10")
     return counts.astype(np.float64), labels.astype(np.int64)

@@ -14,7 +14,9 @@ from numpy.typing import ArrayLike, NDArray
 from gapmin._utils.errors import error_of
 from gapmin.domains import stack_domains
 
-Domain = tuple[NDArray[Any], NDArray[Any]]
+LabelledRows = tuple[NDArray[Any], NDArray[Any]]
+
+MAX_DRAWS = 100_000
 
 
 class Split(NamedTuple):
@@ -61,8 +63,8 @@ class TransferProblem:
     """
 
     name: str
-    target: Domain
-    sources: tuple[Domain, ...]
+    target: LabelledRows
+    sources: tuple[LabelledRows, ...]
     task: Literal["classification", "regression"]
     train_size: int | float
     description: str = ""
@@ -72,9 +74,9 @@ class TransferProblem:
             raise ValueError(f"task is {self.task!r}: use 'classification' or 'regression'")
         if not len(self.sources):
             raise ValueError(f"{self.name!r} has no sources: give at least one (X, y)")
-        target = _read_only_domain(self.target, f"the target of {self.name!r}")
+        target = check_rows(self.target, f"the target of {self.name!r}")
         sources = tuple(
-            _read_only_domain(source, f"source {k} of {self.name!r}") for k, source in enumerate(self.sources, start=1)
+            check_rows(source, f"source {k} of {self.name!r}") for k, source in enumerate(self.sources, start=1)
         )
         for k, (X, _) in enumerate(sources, start=1):
             if X.shape[1] != target[0].shape[1]:
@@ -84,7 +86,7 @@ class TransferProblem:
                 )
         object.__setattr__(self, "target", target)
         object.__setattr__(self, "sources", sources)
-        self._count(self.train_size)
+        self._count(None)
 
     def __repr__(self) -> str:
         rows, columns = self.X_target.shape
@@ -115,7 +117,7 @@ class TransferProblem:
     def stack(self) -> tuple[NDArray[Any], NDArray[Any], NDArray[np.int64]]:
         """Return X, y and `sample_domain` of all rows: the target's first (-1), then source 1, 2, …"""
         X, y, sample_domain = stack_domains(target=self.target, sources=self.sources)
-        return _read_only(X), _read_only(y), _read_only(sample_domain)
+        return read_only(X), read_only(y), read_only(sample_domain)
 
     def pooled(self) -> TransferProblem:
         """Return the same problem with its sources merged into one."""
@@ -138,63 +140,78 @@ class TransferProblem:
         -------
         iterator of Split
         """
-        self._count(self.train_size if train_size is None else train_size)
+        self._count(train_size)
         return (self.split(k, train_size, random_state) for k in range(n_splits))
 
     def split(self, k: int, train_size: int | float | None = None, random_state: int = 0) -> Split:
         """Return the k-th of the random splits that `splits` iterates over."""
-        size = self._count(self.train_size if train_size is None else train_size)
-        rng = np.random.default_rng(np.random.SeedSequence(random_state, spawn_key=(k,)))
         X, y = self.target
-        train = np.zeros(y.size, dtype=bool)
-        train[self._draw(size, rng)] = True
+        rng = np.random.default_rng(np.random.SeedSequence(random_state, spawn_key=(k,)))
+        train = draw_rows(y, self._count(train_size), rng, self._whose_rows, self.task == "classification")
         stacked = stack_domains(target=(X[train], y[train]), sources=self.sources)
-        return Split(*map(_read_only, (*stacked, X[~train], y[~train])))
+        return Split(*map(read_only, (*stacked, X[~train], y[~train])))
 
     def error(self, y: ArrayLike, predicted: ArrayLike) -> float:
         """Return the error of predictions: percent wrong of classes, the root of the mean squared error of numbers."""
         return error_of(self.task, y, predicted)
 
-    def _draw(self, size: int, rng: np.random.Generator) -> NDArray[np.int64]:
-        y = self.y_target
-        while True:
-            rows = rng.choice(y.size, size, replace=False)
-            if self.task == "regression" or np.unique(y[rows]).size == self._n_classes:
-                return rows
+    @property
+    def _whose_rows(self) -> str:
+        return f"target rows of {self.name!r}"
 
-    @cached_property
-    def _n_classes(self) -> int:
-        return np.unique(self.y_target).size
-
-    def _count(self, train_size: int | float) -> int:
-        """Return `train_size` as a number of target rows that leaves some to test on."""
-        n_rows = self.y_target.size
-        size = int(train_size) if isinstance(train_size, Integral) else round(train_size * n_rows)
-        fewest = self._n_classes if self.task == "classification" else 1
-        if not fewest <= size < n_rows:
-            raise ValueError(
-                f"train_size={train_size} is {size} of the {n_rows} target rows of {self.name!r}: "
-                f"take at least {fewest} and leave at least one to test on"
-            )
-        return size
+    def _count(self, train_size: int | float | None) -> int:
+        asked = self.train_size if train_size is None else train_size
+        return count_rows(asked, self.y_target, self._whose_rows, self.task == "classification")
 
 
-def _read_only(array: ArrayLike) -> NDArray[Any]:
+def count_rows(train_size: int | float, y: NDArray[Any], whose_rows: str, every_class: bool, leave: bool = True) -> int:
+    """Return a number or share of rows as a number, with one row for each class and, to `leave`, one to test on."""
+    size = int(train_size) if isinstance(train_size, Integral) else round(train_size * y.size)
+    fewest = np.unique(y).size if every_class else 1
+    if not fewest <= size <= y.size - leave:
+        raise ValueError(
+            f"train_size={train_size} is {size} of the {y.size} {whose_rows}: "
+            f"take at least {fewest}{', one for each class,' if every_class else ''} and "
+            + ("leave at least one to test on" if leave else f"at most {y.size}")
+        )
+    return size
+
+
+def draw_rows(
+    y: NDArray[Any], size: int, rng: np.random.Generator, whose_rows: str, every_class: bool
+) -> NDArray[np.bool_]:
+    """Return which rows train: a random draw, drawn again until every class is among them if that is asked for."""
+    n_classes = np.unique(y).size if every_class else 0
+    drawn = np.zeros(y.size, dtype=bool)
+    for _ in range(MAX_DRAWS):
+        rows = rng.choice(y.size, size, replace=False)
+        if not every_class or np.unique(y[rows]).size == n_classes:
+            drawn[rows] = True
+            return drawn
+    raise ValueError(
+        f"none of {MAX_DRAWS} draws of {size} of the {y.size} {whose_rows} held all of {n_classes} classes: "
+        "raise train_size"
+    )
+
+
+def read_only(array: ArrayLike) -> NDArray[Any]:
     """Return a view that cannot be written to; the caller's own array stays as it was."""
     view = np.asarray(array).view()
     view.setflags(write=False)
     return view
 
 
-def _read_only_domain(domain: tuple[ArrayLike, ArrayLike], who: str) -> Domain:
-    X, y = map(_read_only, domain)
-    if X.ndim != 2 or y.ndim != 1 or X.shape[0] != y.shape[0]:
+def check_rows(
+    rows: tuple[ArrayLike, ArrayLike], who: str, shapes: str = "(N, d)", dimensions: tuple[int, ...] = (2,)
+) -> LabelledRows:
+    """Return (X, y) as read-only arrays with a label for each row."""
+    X, y = map(read_only, rows)
+    if X.ndim not in dimensions or y.ndim != 1 or X.shape[0] != y.shape[0]:
         raise ValueError(
-            f"{who} has X of shape {X.shape} and y of shape {y.shape}: "
-            "X needs two dimensions and y one label for each row"
+            f"{who} has X of shape {X.shape} and y of shape {y.shape}: give X as {shapes} and y one label for each row"
         )
     return X, y
 
 
 def _pool(parts: list[NDArray[Any]]) -> NDArray[Any]:
-    return parts[0] if len(parts) == 1 else _read_only(np.concatenate(parts))
+    return parts[0] if len(parts) == 1 else read_only(np.concatenate(parts))

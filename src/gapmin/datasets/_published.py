@@ -9,8 +9,7 @@ import warnings
 from dataclasses import dataclass
 from pathlib import Path
 
-from ._entries import DataFile, DataSet
-from ._files import FromUrl
+from ._files import DataFile, DataSet, FromUrl
 
 PACS_TASKS = ("art_painting", "cartoon", "photo", "sketch")
 
@@ -30,9 +29,10 @@ class FromScikitLearn:
             fetch_20newsgroups(data_home=path.parent, subset="all", n_retries=1)
 
 
-def _mnist(name: str, origin: str, n_bytes: int, sha256: str) -> DataFile:
-    url = f"https://ossci-datasets.s3.amazonaws.com/mnist/{name}"
-    return DataFile(f"digits/{name}", origin, n_bytes, sha256, FromUrl(url, f"sha256:{sha256}"))
+def _mnist(part: str, kind: str, n_bytes: int, sha256: str) -> DataFile:
+    name = f"{'train' if part == 'train' else 't10k'}-{kind}-idx{3 if kind == 'images' else 1}-ubyte.gz"
+    download = FromUrl(f"https://ossci-datasets.s3.amazonaws.com/mnist/{name}", f"sha256:{sha256}")
+    return DataFile(f"digits/{name}", f"the {kind} that {part} in MNIST", n_bytes, sha256, download)
 
 
 def pacs_list(task: str, part: str) -> str:
@@ -40,9 +40,10 @@ def pacs_list(task: str, part: str) -> str:
     return f"pacs/{task}_{part}_kfold.txt"
 
 
-def _svhn(name: str, origin: str, n_bytes: int, md5: str) -> DataFile:
-    url = f"http://ufldl.stanford.edu/housenumbers/{name}"
-    return DataFile(f"svhn/{name}", origin, n_bytes, download=FromUrl(url, f"md5:{md5}"))
+def _svhn(part: str, n_bytes: int, md5: str) -> DataFile:
+    name = f"{part}_32x32.mat"
+    download = FromUrl(f"http://ufldl.stanford.edu/housenumbers/{name}", f"md5:{md5}")
+    return DataFile(f"svhn/{name}", f"the cropped digits that {part} in SVHN", n_bytes, download=download)
 
 
 def _surf(domain: str, n_bytes: int, sha256: str) -> DataFile:
@@ -52,33 +53,6 @@ def _surf(domain: str, n_bytes: int, sha256: str) -> DataFile:
     )
     return DataFile(f"office_caltech10/{domain}_SURF_L10.mat", origin, n_bytes, sha256)
 
-
-_MNIST = (
-    _mnist(
-        "train-images-idx3-ubyte.gz",
-        "the images that train in MNIST",
-        9_912_422,
-        "440fcabf73cc546fa21475e81ea370265605f56be210a4024d2ca8f203523609",
-    ),
-    _mnist(
-        "train-labels-idx1-ubyte.gz",
-        "the labels that train in MNIST",
-        28_881,
-        "3552534a0a558bbed6aed32b30c495cca23d567ec52cac8be1a0730e8010255c",
-    ),
-    _mnist(
-        "t10k-images-idx3-ubyte.gz",
-        "the images that test in MNIST",
-        1_648_877,
-        "8d422c7b0a1c1c79245a5bcf07fe86e33eeafee792b84584aec276f5a2dbc4e6",
-    ),
-    _mnist(
-        "t10k-labels-idx1-ubyte.gz",
-        "the labels that test in MNIST",
-        4_542,
-        "f7ae60f92e00ec6debd23a6088c31dbd2371eca3ffa0defaefb259924204aec6",
-    ),
-)
 
 DATA_SETS: dict[str, DataSet] = {
     data_set.name: data_set
@@ -129,7 +103,12 @@ DATA_SETS: dict[str, DataSet] = {
             "digits",
             "MNIST, MNIST-M, USPS",
             (
-                *_MNIST,
+                _mnist(
+                    "train", "images", 9_912_422, "440fcabf73cc546fa21475e81ea370265605f56be210a4024d2ca8f203523609"
+                ),
+                _mnist("train", "labels", 28_881, "3552534a0a558bbed6aed32b30c495cca23d567ec52cac8be1a0730e8010255c"),
+                _mnist("test", "images", 1_648_877, "8d422c7b0a1c1c79245a5bcf07fe86e33eeafee792b84584aec276f5a2dbc4e6"),
+                _mnist("test", "labels", 4_542, "f7ae60f92e00ec6debd23a6088c31dbd2371eca3ffa0defaefb259924204aec6"),
                 DataFile(
                     "digits/mnist_m.npz",
                     "MNIST-M of Ganin et al. 2016: train_x, train_y, test_x, test_y, with images of 32 x 32 x 3 bytes",
@@ -150,18 +129,8 @@ DATA_SETS: dict[str, DataSet] = {
             "svhn",
             "House numbers",
             (
-                _svhn(
-                    "train_32x32.mat",
-                    "the cropped digits that train in SVHN",
-                    182_040_794,
-                    "e26dedcc434d2e4c54c9b2d4a06d8373",
-                ),
-                _svhn(
-                    "test_32x32.mat",
-                    "the cropped digits that test in SVHN",
-                    64_275_384,
-                    "eb5a983be6a315427106f1b164d9cef3",
-                ),
+                _svhn("train", 182_040_794, "e26dedcc434d2e4c54c9b2d4a06d8373"),
+                _svhn("test", 64_275_384, "eb5a983be6a315427106f1b164d9cef3"),
             ),
             "Netzer et al. 2011; for non-commercial use only",
             "Table 4, Figures 4-5",

@@ -34,14 +34,12 @@ def read_mat(path: Path, *names: str) -> dict[str, NDArray[Any]]:
 
 
 _BUNCHES_OF_ARRAYS = {
-    (module, name)
-    for modules, names in (
-        (("numpy",), ("dtype", "ndarray")),
-        (("numpy.core.multiarray", "numpy._core.multiarray"), ("_reconstruct",)),
-        (("sklearn.utils", "sklearn.utils._bunch"), ("Bunch",)),
-    )
-    for module in modules
-    for name in names
+    ("numpy", "dtype"),
+    ("numpy", "ndarray"),
+    ("numpy.core.multiarray", "_reconstruct"),
+    ("numpy._core.multiarray", "_reconstruct"),
+    ("sklearn.utils", "Bunch"),
+    ("sklearn.utils._bunch", "Bunch"),
 }
 _MOST_INFLATED = 2**30
 
@@ -65,6 +63,6 @@ def read_bunches(path: Path) -> Any:
         return _PlainUnpickler(io.BytesIO(content)).load()
 
 
-def some(values: NDArray[Any]) -> str:
+def first_values(values: NDArray[Any]) -> str:
     """Return the first dozen values for a message."""
     return ", ".join(map(str, values[:12].tolist())) + (", …" if values.size > 12 else "")

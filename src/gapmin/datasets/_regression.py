@@ -10,12 +10,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.datasets import load_diabetes
 
-from ._mlxtend import mlxtend_data
+from ._mlxtend import mlxtend_data, read_autompg
 from ._problem import TransferProblem
 from ._reading import decoding
 from .catalogue import find_file
 
-TRAIN_ROWS = 25
+REGRESSION_TRAIN_ROWS = 25
 CORRELATION = 0.4
 DISTINCT_VALUES = 20
 """More distinct values than this make a feature continuous, which leaves out indices, years and counts."""
@@ -63,10 +63,7 @@ def load_thirds(name: Literal["diabetes", "housing", "autompg", "concrete"]) -> 
     if name == "housing":
         return thirds(*mlxtend_data("boston_housing_data"), name, feature_names=_HOUSING)
     if name == "autompg":
-        X, y = mlxtend_data("autompg_data")
-        X = X[:, : len(_AUTOMPG)]  # the last column, the car's name, is read as NaN
-        complete = ~np.isnan(X).any(axis=1)
-        return thirds(X[complete], y[complete], name, feature_names=_AUTOMPG)
+        return thirds(*read_autompg(), name, feature_names=_AUTOMPG)
     if name == "concrete":
         return thirds(*_read_concrete(find_file("uci/concrete.csv")), name, feature_names=_CONCRETE)
     raise ValueError(f"name is {name!r}: use 'diabetes', 'housing', 'autompg' or 'concrete'")
@@ -140,7 +137,7 @@ def thirds(
             target=domains[level],
             sources=tuple(domains[other] for other in others),
             task="regression",
-            train_size=TRAIN_ROWS,
+            train_size=REGRESSION_TRAIN_ROWS,
             description=f"sorted by {called} (correlation {correlation:.2f} with the label); "
             f"the others are the {others[0]} and the {others[1]} third",
         )
@@ -208,7 +205,7 @@ def make_friedman_transfer(
         target=_friedman(n_target_rows, undistorted, noise, target_rng),
         sources=tuple(_friedman(n_source_rows, _distortion(rng), noise, rng) for rng in source_rngs),
         task="regression",
-        train_size=TRAIN_ROWS,
+        train_size=REGRESSION_TRAIN_ROWS,
         description=f"Friedman's function with {n_sources} distorted copies as sources",
     )
 

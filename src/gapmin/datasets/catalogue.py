@@ -6,11 +6,24 @@ import os
 from collections.abc import Mapping
 from pathlib import Path
 
-from ._entries import DataFile, DataSet
-from ._files import FOLDER, can_come_from, search_folders
+from ._files import DATA_VARIABLE, DataFile, DataSet, cache_folder, explain_download, search_folders
+from ._mlxtend import read_autompg
 from ._published import DATA_SETS
 
-__all__ = ["DATA_SETS", "DataFile", "DataSet", "data_set", "explain_missing", "fetch", "find_file", "missing_files"]
+__all__ = [
+    "DATA_SETS",
+    "DATA_VARIABLE",
+    "DataFile",
+    "DataSet",
+    "cache_folder",
+    "data_set",
+    "explain_missing",
+    "fetch",
+    "find_file",
+    "missing_files",
+    "read_autompg",
+    "search_folders",
+]
 
 _FILES = {file.path: file for each in DATA_SETS.values() for file in each.files}
 
@@ -60,10 +73,14 @@ def _explain(name: str, reasons: Mapping[DataFile, str]) -> str:
     if not reasons:
         return ""
     lines = [
-        f"  {file.path}: {file.origin}{reason or can_come_from(file.download)}" for file, reason in reasons.items()
+        f"  {file.path}: {file.origin}{reason or explain_download(file.download)}" for file, reason in reasons.items()
     ]
     folders = " nor in ".join(map(str, search_folders()))
-    there = "in one of these folders" if os.environ.get(FOLDER) else f"there, or in a folder that {FOLDER} names"
+    there = (
+        "in one of these folders"
+        if os.environ.get(DATA_VARIABLE)
+        else f"there, or in a folder that {DATA_VARIABLE} names"
+    )
     return "\n".join([f"{name} lacks files that are not in {folders}; put them {there}:", *lines])
 
 
@@ -96,7 +113,7 @@ def fetch(name: str, *, progress: bool = False) -> list[Path]:
             paths.append(file.find(progress=progress))
         except FileNotFoundError as error:
             if not file.optional:
-                reasons[file] = can_come_from(file.download, error.__cause__)
+                reasons[file] = explain_download(file.download, error.__cause__)
     if reasons:
         raise FileNotFoundError(_explain(name, reasons))
     return paths

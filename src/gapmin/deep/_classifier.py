@@ -21,30 +21,31 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 from torch import Tensor, nn
 
-from gapmin.base._tasks import check_tasks, known_tasks, plain, refuse_unnamed
+from gapmin.base import check_tasks, known_tasks, plain, refuse_unnamed
 from gapmin.deep import persistence
 from gapmin.deep._inputs import (
     as_tensor,
+    check_same_rows,
     digest,
     is_dataset,
     labels_of,
     read_rows,
     row_shape,
-    same_everywhere,
     set_aside,
 )
 from gapmin.deep.batches import Indices, TaskRows
 from gapmin.deep.callbacks import Callback, Record
+from gapmin.deep.config import AT_LEAST_ONE, TrainingConfig, parameter, training_parameters
 from gapmin.deep.engine import DEFAULT_TIMEOUT, Engine
-from gapmin.deep.heads import MultitaskNet, TaskHeads
-from gapmin.deep.launch import pick_device, place
-from gapmin.deep.nets import LeNet, build_extractor
+from gapmin.deep.heads import ACTIVATIONS, MultitaskNet, TaskHeads
+from gapmin.deep.launch import choose_placement, pick_device
+from gapmin.deep.nets import EXTRACTORS, LeNet, build_extractor
 from gapmin.deep.objectives import Objective
 from gapmin.deep.trainer import Trainer
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
-class NetworkClassifier(ClassifierMixin, BaseEstimator):
+class NetworkClassifier(TrainingConfig, ClassifierMixin, BaseEstimator):
     """What all classifiers of many tasks share: everything but the objective."""
 
     __metadata_request__fit: ClassVar[dict[str, bool]] = {"sample_task": True}
@@ -52,53 +53,18 @@ class NetworkClassifier(ClassifierMixin, BaseEstimator):
     __metadata_request__predict_proba: ClassVar[dict[str, bool]] = {"sample_task": True}
     __metadata_request__score: ClassVar[dict[str, bool]] = {"sample_task": True}
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "extractor": [StrOptions({"lenet", "alexnet", "resnet18", "mlp"}), nn.Module, None],
-        "head_hidden": [Interval(Integral, 1, None, closed="left"), None],
-        "head_activation": [StrOptions({"elu", "relu", "tanh"}), None],
-        "epochs": [Interval(Integral, 0, None, closed="left")],
-        "batch_size": [Interval(Integral, 1, None, closed="left")],
-        "lr": [Interval(Real, 0, None, closed="neither")],
-        "lr_decay": [Interval(Real, 0, 1, closed="right")],
-        "lr_every": [Interval(Integral, 1, None, closed="left")],
-        "weight_decay": [Interval(Real, 0, None, closed="left")],
-        "sampling": [StrOptions({"cycle", "once"})],
-        "validation": [Interval(Real, 0, 1, closed="neither"), None],
-        "callbacks": ["array-like", None],
-        "checkpoint_dir": [str, os.PathLike, None],
-        "checkpoint_every": [Interval(Integral, 1, None, closed="left"), None],
-        "device": [str, torch.device],
-        "devices": [Interval(Integral, 1, None, closed="left"), StrOptions({"auto"})],
-        "strategy": [StrOptions({"auto", "ddp"})],
-        "accelerator": [StrOptions({"auto", "cpu", "gpu", "cuda", "mps"})],
-        "timeout": [Interval(Real, 0, 1e9, closed="right")],  # what PyTorch can count
-        "channels_last": ["boolean"],
-        "random_state": ["random_state"],
-        "verbose": ["verbose"],
-    }
-
-    extractor: str | nn.Module | None = None
-    head_hidden: int | None = None
-    head_activation: str | None = None
-    epochs: int = 120
-    batch_size: int = 64
-    lr: float = 2e-4
-    lr_decay: float = 0.95
-    lr_every: int = 5
-    weight_decay: float = 1e-4
-    sampling: str = "cycle"
-    validation: float | None = None
-    callbacks: Any = None
-    checkpoint_dir: str | os.PathLike[str] | None = None
-    checkpoint_every: int | None = None
-    device: str | torch.device = "auto"
-    devices: int | str = 1
-    strategy: str = "auto"
-    accelerator: str = "auto"
-    timeout: float = DEFAULT_TIMEOUT
-    channels_last: bool = True
-    random_state: Any = None
-    verbose: int = 0
+    extractor: str | nn.Module | None = parameter(None, StrOptions(set(EXTRACTORS)), nn.Module, None)
+    head_hidden: int | None = parameter(None, AT_LEAST_ONE, None)
+    head_activation: str | None = parameter(None, StrOptions(set(ACTIVATIONS)), None)
+    validation: float | None = parameter(None, Interval(Real, 0, 1, closed="neither"), None)
+    device: str | torch.device = parameter("auto", str, torch.device, saved=False)
+    devices: int | str = parameter(1, AT_LEAST_ONE, StrOptions({"auto"}), saved=False)
+    strategy: str = parameter("auto", StrOptions({"auto", "ddp"}), saved=False)
+    accelerator: str = parameter("auto", StrOptions({"auto", "cpu", "gpu", "cuda", "mps"}), saved=False)
+    # As much as PyTorch can count.
+    timeout: float = parameter(DEFAULT_TIMEOUT, Interval(Real, 0, 1e9, closed="right"), saved=False)
+    channels_last: bool = parameter(True, "boolean")
+    random_state: Any = parameter(None, "random_state", saved=False)
 
     @_fit_context(prefer_skip_nested_validation=True)
     def fit(self, X: Any, y: ArrayLike | None = None, *, sample_task: ArrayLike | None = None) -> Self:
@@ -125,7 +91,7 @@ class NetworkClassifier(ClassifierMixin, BaseEstimator):
                 f"random_state is {self.random_state!r}: with checkpoint_dir give an integer, "
                 "or a resumed fit could not be the same as one that was never killed"
             )
-        where = place(self.devices, self.strategy, self.accelerator, self.device, self.timeout)
+        where = choose_placement(self.devices, self.strategy, self.accelerator, self.device, self.timeout)
         if where.n_processes > 1:
             self._objective().check_over_processes()
         for name in ("objective_", "relation_", "history_", "callbacks_"):
@@ -142,12 +108,18 @@ class NetworkClassifier(ClassifierMixin, BaseEstimator):
             raise ValueError(f"y has one class ({plain(self.classes_[0])!r}): a classifier needs rows of two or more")
         self.tasks_, task = np.unique(check_tasks(sample_task, len(labels)), return_inverse=True)
         seed = int(check_random_state(self.random_state).randint(2**31 - 1))
-        fingerprint = self._fingerprint(rows, codes, task) if self.checkpoint_dir else None
+        # What tells a checkpoint of this fit from one of other data.
+        fingerprint = {
+            "data": digest(rows, codes, task) if self.checkpoint_dir else "",
+            "tasks": str(self.tasks_.tolist()),
+            "classes": str(self.classes_.tolist()),
+            "validation": self.validation,
+        }
         arrays = (rows.numpy() if isinstance(rows, Tensor) else rows, codes, task)
         train = partial(self._train, seed=seed, fingerprint=fingerprint)
         self.input_shape_ = row_shape(rows)
         objective, self.history_, self.callbacks_ = where.run(train, arrays, self.checkpoint_dir)
-        self._keep(objective.cpu())
+        self._set_objective(objective.cpu())
         return self
 
     def _train(
@@ -157,11 +129,11 @@ class NetworkClassifier(ClassifierMixin, BaseEstimator):
         codes: NDArray[Any],
         task: NDArray[Any],
         seed: int,
-        fingerprint: dict[str, Any] | None,
+        fingerprint: dict[str, Any],
     ) -> tuple[Objective, list[Record], list[Callback]]:
         """Build and train the network: all of a fit that each of several processes does."""
         rows = as_tensor(X) if isinstance(X, np.ndarray) else X
-        seed = same_everywhere(engine, codes, task, seed)
+        seed = check_same_rows(engine, codes, task, seed)
         tasks = [np.flatnonzero(task == k) for k in range(self.tasks_.size)]
         # The networks draw from torch's global generator: the user's own stream goes on as if nothing had been.
         with torch.random.fork_rng():
@@ -170,20 +142,10 @@ class NetworkClassifier(ClassifierMixin, BaseEstimator):
             callbacks = deepcopy(list(self.callbacks or ()))
             trainer = Trainer(
                 objective,
-                epochs=self.epochs,
-                batch_size=self.batch_size,
-                lr=self.lr,
-                lr_decay=self.lr_decay,
-                lr_every=self.lr_every,
-                weight_decay=self.weight_decay,
-                sampling=self.sampling,
-                callbacks=callbacks,
-                checkpoint_dir=self.checkpoint_dir,
-                checkpoint_every=self.checkpoint_every,
+                **training_parameters(self) | {"callbacks": callbacks},
                 fingerprint=fingerprint,
                 task_names=self.tasks_.tolist(),
                 seed=seed,
-                verbose=self.verbose,
                 engine=engine,
             )
             y_codes = torch.from_numpy(codes.astype(np.int64))
@@ -196,15 +158,6 @@ class NetworkClassifier(ClassifierMixin, BaseEstimator):
                 **{name: TaskRows(rows, y_codes, aside, self.channels_last) for name, aside in parts.items()},
             )
         return objective, trainer.history, callbacks
-
-    def _fingerprint(self, rows: Any, codes: NDArray[Any], task: NDArray[Any]) -> dict[str, Any]:
-        """Return what tells a checkpoint of this fit from one of other data."""
-        return {
-            "data": digest(rows, codes, task),
-            "tasks": str(self.tasks_.tolist()),
-            "classes": str(self.classes_.tolist()),
-            "validation": self.validation,
-        }
 
     def _build(self, shape: tuple[int, ...], width: int | None = None) -> Objective:
         """Return the objective with its network, untrained; `width` is that of an extractor of the user's, if known."""
@@ -227,7 +180,7 @@ class NetworkClassifier(ClassifierMixin, BaseEstimator):
     def _objective(self) -> Objective:
         """Return a new objective, without a network."""
 
-    def _keep(self, objective: Objective) -> None:
+    def _set_objective(self, objective: Objective) -> None:
         """Take over a trained objective."""
         self.objective_ = objective.eval()
         relation = getattr(objective, "relation", None)

@@ -8,14 +8,14 @@ from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 
-STARTING = 300.0
+STARTUP_SECONDS = 300.0
 """Seconds that a process may take to start, where `timeout` is less: it imports PyTorch before its first sign."""
 
 _MOST_BETWEEN = 1.0  # seconds from one sign to the next
 _MOST_COUNTED = 1.0  # seconds of silence from one look to the next
 
 
-def give_signs_of_life(file: Path, timeout: float) -> None:
+def start_heartbeat(file: Path, timeout: float) -> None:
     """Touch a file from now on, as long as this process runs, whatever its other threads do."""
 
     def give() -> None:
@@ -27,7 +27,7 @@ def give_signs_of_life(file: Path, timeout: float) -> None:
     threading.Thread(target=give, daemon=True).start()
 
 
-class Silence:
+class HeartbeatMonitor:
     """How long each process has given no sign of life.
 
     Counted by looks, not by the clock: where this process is stopped or the machine sleeps, the others may too.
@@ -52,7 +52,7 @@ class Silence:
         self._signs: list[int | None] = [None] * len(files)
         self._looked = time.monotonic()
 
-    def look(self) -> None:
+    def check(self) -> None:
         """Note who has given a sign since the last look."""
         now = time.monotonic()
         passed, self._looked = min(now - self._looked, _MOST_COUNTED), now
@@ -61,7 +61,7 @@ class Silence:
             self.seconds[rank] = 0.0 if sign != self._signs[rank] else self.seconds[rank] + passed
             self._signs[rank] = sign
 
-    def is_over(self, rank: int) -> bool:
+    def is_silent(self, rank: int) -> bool:
         """Whether a process has been silent for too long."""
-        allowed = self.timeout if self._signs[rank] is not None else max(self.timeout, STARTING)
+        allowed = self.timeout if self._signs[rank] is not None else max(self.timeout, STARTUP_SECONDS)
         return self.seconds[rank] > allowed

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import validate_data
 from torch import Tensor
 
-from gapmin.base._validation import check_labels
+from gapmin.base import check_labels
 from gapmin.deep.batches import Indices
 from gapmin.deep.engine import Engine
 
@@ -95,13 +95,13 @@ def digest(rows: Any, y: NDArray[Any], task: NDArray[Any]) -> str:
     return seen.hexdigest()[:16]
 
 
-def same_everywhere(engine: Engine, y: NDArray[Any], task: NDArray[Any], seed: int) -> int:
+def check_same_rows(engine: Engine, y: NDArray[Any], task: NDArray[Any], seed: int) -> int:
     """Return the seed of process 0, having made sure that all processes were given the same rows."""
     if engine.size == 1:
         return seed
     mine = digest(None, y, task)
-    firsts, seed = engine.in_first(lambda: (mine, seed))
-    others = int(engine.add_up(np.array([float(mine != firsts)]))[0])
+    firsts, seed = engine.on_rank_zero(lambda: (mine, seed))
+    others = int(engine.sum_over_processes(np.array([float(mine != firsts)]))[0])
     if others:
         raise ValueError(
             f"{others} of {engine.size} processes have other rows than process 0: give every process all rows in "

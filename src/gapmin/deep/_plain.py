@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Callable
 from typing import Any
@@ -10,8 +9,9 @@ from typing import Any
 import numpy as np
 
 from gapmin._utils.text import one_line
+from gapmin.saved.objects import ContentError, parse_json
 
-LARGEST_TEXT = 2**26
+LARGEST_HEADER = 2**26
 """How many bytes a header may have."""
 
 MOST_VALUES = 2**22
@@ -24,72 +24,49 @@ _FLOAT, _ITEMS, TENSOR = "$float", "$items", "$tensor"
 _NOT_FINITE = {"nan": math.nan, "inf": math.inf, "-inf": -math.inf}
 
 
-class Refusal(Exception):  # noqa: N818 (an inner signal: it becomes a ValueError, which names the file)
-    """What is wrong with a file."""
-
-
 def is_int(value: object) -> bool:
     """Tell a whole number; to Python a truth value is one too."""
     return isinstance(value, int) and not isinstance(value, bool)
 
 
-def parse_json(text: bytes | str, where: str) -> Any:
+def parse_header(text: bytes | str, where: str) -> Any:
     """Read JSON strictly: no key twice, no NaN, no number beyond 64 bits, not too much of it.
 
     Examples
     --------
-    >>> parse_json('{"lr": 0.5}', "the header")
+    >>> parse_header('{"lr": 0.5}', "the header")
     {'lr': 0.5}
-    >>> parse_json('{"lr": 0.5, "lr": 1.0}', "the header")
+    >>> parse_header('{"lr": 0.5, "lr": 1.0}', "the header")
     Traceback (most recent call last):
         ...
-    gapmin.deep._plain.Refusal: the header has the key lr twice in one dictionary
+    gapmin.saved._archive...: the header has the key 'lr' twice in one dictionary
     """
+
+    def finite(digits: str) -> float:
+        if not math.isfinite(float(digits)):
+            raise ContentError(f"{where} has the number {one_line(digits)}, which is infinite")
+        return float(digits)
+
+    def within_64_bits(digits: str) -> int:
+        if len(digits) > 20 or not -(2**63) <= int(digits) < 2**64:
+            raise ContentError(f"{where} has the number {one_line(digits)}, which has more than 64 bits")
+        return int(digits)
+
     try:
         text = text.decode() if isinstance(text, bytes) else text
-        check_size(text, where)
-        return json.loads(
-            text,
-            object_pairs_hook=lambda pairs: _once(pairs, where),
-            parse_constant=lambda name: _refuse(f"{where} has {name}, which is not JSON"),
-            parse_float=lambda digits: _finite(digits, where),
-            parse_int=lambda digits: _whole(digits, where),
-        )
-    except (ValueError, RecursionError) as error:
-        raise Refusal(f"{where} is not JSON ({one_line(error)})") from error
+    except UnicodeDecodeError as error:
+        raise ContentError(f"{where} is not JSON ({one_line(error)})") from error
+    check_size(text, where)
+    return parse_json(text, where, parse_float=finite, parse_int=within_64_bits)
 
 
 def check_size(text: str, where: str) -> None:
     """Refuse a text of which Python would make far more than it takes in the file."""
     n_values = sum(map(text.count, ",[{"))
-    if len(text) > LARGEST_TEXT or n_values > MOST_VALUES:
-        raise Refusal(
-            f"{where} has {len(text)} characters and {n_values} values, more than {LARGEST_TEXT} and {MOST_VALUES}"
+    if len(text) > LARGEST_HEADER or n_values > MOST_VALUES:
+        raise ContentError(
+            f"{where} has {len(text)} characters and {n_values} values, more than {LARGEST_HEADER} and {MOST_VALUES}"
         )
-
-
-def _refuse(fault: str) -> Any:
-    raise Refusal(fault)
-
-
-def _once(pairs: list[tuple[str, Any]], where: str) -> dict[str, Any]:
-    found: dict[str, Any] = {}
-    for key, value in pairs:
-        if key in found:
-            raise Refusal(f"{where} has the key {one_line(key)} twice in one dictionary")
-        found[key] = value
-    return found
-
-
-def _finite(digits: str, where: str) -> float:
-    number = float(digits)
-    return number if math.isfinite(number) else _refuse(f"{where} has the number {one_line(digits)}, which is infinite")
-
-
-def _whole(digits: str, where: str) -> int:
-    if len(digits) > 20 or not -(2**63) <= int(digits) < 2**64:
-        raise Refusal(f"{where} has the number {one_line(digits)}, which has more than 64 bits")
-    return int(digits)
 
 
 def encode(value: Any, tensor_at: Callable[[Any, str], Any] | None = None, path: str = "", depth: int = 0) -> Any:
@@ -140,7 +117,7 @@ def _plain_key(key: Any) -> Any:
     return key
 
 
-def decode(said: Any, tensor_of: Callable[[str], Any] | None = None, depth: int = 0) -> Any:
+def decode(encoded: Any, tensor_of: Callable[[str], Any] | None = None, depth: int = 0) -> Any:
     """Return what `encode` made JSON of.
 
     Examples
@@ -149,33 +126,33 @@ def decode(said: Any, tensor_of: Callable[[str], Any] | None = None, depth: int 
     {'best': -inf, 'by': {2: True}}
     """
     if depth > DEEPEST:
-        raise Refusal(f"it is nested more than {DEEPEST} deep")
-    if isinstance(said, list):
-        return [decode(each, tensor_of, depth + 1) for each in said]
-    if not isinstance(said, dict):
-        return said
-    if not any(key.startswith("$") for key in said):
-        return {key: decode(each, tensor_of, depth + 1) for key, each in said.items()}
-    ((tag, content),) = said.items() if len(said) == 1 else [("", None)]
+        raise ContentError(f"it is nested more than {DEEPEST} deep")
+    if isinstance(encoded, list):
+        return [decode(each, tensor_of, depth + 1) for each in encoded]
+    if not isinstance(encoded, dict):
+        return encoded
+    if not any(key.startswith("$") for key in encoded):
+        return {key: decode(each, tensor_of, depth + 1) for key, each in encoded.items()}
+    ((tag, content),) = encoded.items() if len(encoded) == 1 else [("", None)]
     if tag == _FLOAT and isinstance(content, str) and content in _NOT_FINITE:
         return _NOT_FINITE[content]
     if tag == TENSOR and isinstance(content, str) and tensor_of is not None:
         return tensor_of(content)
     if tag == _ITEMS and isinstance(content, list):
         return _decode_items(content, tensor_of, depth)
-    raise Refusal(f"it has {one_line(said)} where a value was due")
+    raise ContentError(f"it has {one_line(encoded)} where a value was due")
 
 
 def _decode_items(content: list[Any], tensor_of: Callable[[str], Any] | None, depth: int) -> dict[Any, Any]:
     found: dict[Any, Any] = {}
     for pair in content:
         if not isinstance(pair, list) or len(pair) != 2:
-            raise Refusal(f"it has {one_line(pair)} where a key and its value were due")
+            raise ContentError(f"it has {one_line(pair)} where a key and its value were due")
         key = pair[0]
         # Not any number: enough of them that hash alike would take hours to tell apart.
         if not isinstance(key, str) and not (is_int(key) and abs(key) < 2**31):
-            raise Refusal(f"it has the key {one_line(key)}, which is neither text nor a whole number of 32 bits")
+            raise ContentError(f"it has the key {one_line(key)}, which is neither text nor a whole number of 32 bits")
         if key in found:
-            raise Refusal(f"it has the key {one_line(key)} twice in one dictionary")
+            raise ContentError(f"it has the key {one_line(key)} twice in one dictionary")
         found[key] = decode(pair[1], tensor_of, depth + 1)
     return found

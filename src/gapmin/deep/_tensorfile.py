@@ -15,7 +15,7 @@ from torch import Tensor
 
 from gapmin._utils.io import atomic_path
 from gapmin._utils.text import one_line
-from gapmin.deep._plain import LARGEST_TEXT, Refusal, is_int, parse_json
+from gapmin.deep._plain import LARGEST_HEADER, ContentError, is_int, parse_header
 
 DTYPES: dict[str, torch.dtype] = {
     "BOOL": torch.bool,
@@ -41,7 +41,7 @@ _METADATA = "__metadata__"
 
 
 @dataclass(frozen=True)
-class Stored:
+class StoredTensor:
     """What a file says of one of its tensors."""
 
     name: str
@@ -66,13 +66,13 @@ class TensorFile:
     size : int
         Of the file, in bytes.
     metadata : dict of str to str
-    tensors : dict of str to Stored
+    tensors : dict of str to StoredTensor
 
     Raises
     ------
     FileNotFoundError
         When there is no such file.
-    Refusal
+    ContentError
         When it is no regular file, or no safetensors file, or one that is cut short.
     """
 
@@ -92,35 +92,46 @@ class TensorFile:
     def __exit__(self, *_: object) -> None:
         self._file.close()
 
-    def _read_header(self) -> tuple[dict[str, str], dict[str, Stored]]:
+    def _read_header(self) -> tuple[dict[str, str], dict[str, StoredTensor]]:
         start = self._read(8)
         if start.startswith(b"PK"):
-            raise Refusal("it is a zip archive, as PyTorch and gapmin's checkpoints of format 1 have it, with a pickle")
+            raise ContentError(
+                "it is a zip archive, as PyTorch and gapmin's checkpoints of format 1 have it, with a pickle"
+            )
         length = int.from_bytes(start, "little")
         if length > self.size - 8:
-            raise Refusal(f"its header is said to have {length} bytes, and the file has {self.size}")
-        if length > LARGEST_TEXT:
-            raise Refusal(f"its header has {length} bytes, more than {LARGEST_TEXT}")
-        said = parse_json(self._read(length), "its header")
-        if not isinstance(said, dict):
-            raise Refusal("its header is no dictionary")
-        metadata = said.pop(_METADATA, {})
+            raise ContentError(f"its header is said to have {length} bytes, and the file has {self.size}")
+        if length > LARGEST_HEADER:
+            raise ContentError(f"its header has {length} bytes, more than {LARGEST_HEADER}")
+        header = parse_header(self._read(length), "its header")
+        if not isinstance(header, dict):
+            raise ContentError("its header is no dictionary")
+        metadata = header.pop(_METADATA, {})
         if not isinstance(metadata, dict) or not all(isinstance(value, str) for value in metadata.values()):
-            raise Refusal("its header has metadata that is not text by name")
-        tensors = {name: _stored(name, each) for name, each in said.items()}
+            raise ContentError("its header has metadata that is not text by name")
+        tensors = {name: _stored(name, each) for name, each in header.items()}
         at = 0
         for name, each in sorted(tensors.items(), key=lambda item: (item[1].begin, item[1].end)):
             if each.begin != at:
-                raise Refusal(f"its tensor {one_line(name)} begins at byte {each.begin}, where {at} was due")
+                raise ContentError(f"its tensor {one_line(name)} begins at byte {each.begin}, where {at} was due")
             at = each.end
         if at != self.size - 8 - length:
-            raise Refusal(f"its tensors take {at} bytes, and the file has {self.size - 8 - length} for them")
+            raise ContentError(f"its tensors take {at} bytes, and the file has {self.size - 8 - length} for them")
         return metadata, tensors
+
+    def description(self, key: str, subject: str) -> dict[str, Any]:
+        """Return what the metadata say under a key: a dictionary in JSON that names its format."""
+        if key not in self.metadata:
+            raise ContentError(f"its header does not describe a {subject}")
+        found = parse_header(self.metadata[key], "its description")
+        if not isinstance(found, dict) or not is_int(found.get("format")):
+            raise ContentError("its description names no format")
+        return found
 
     def _read(self, n_bytes: int) -> bytes:
         found = self._file.read(n_bytes)
         if len(found) < n_bytes:
-            raise Refusal("it is cut short")
+            raise ContentError("it is cut short")
         return found
 
     def read(self) -> dict[str, Tensor]:
@@ -131,30 +142,30 @@ class TensorFile:
             if tensor.numel():
                 raw = tensor.reshape(-1).view(torch.uint8)
                 if self._file.readinto(raw.numpy()) < raw.numel():  # type: ignore[attr-defined]
-                    raise Refusal("it is cut short")
+                    raise ContentError("it is cut short")
                 if each.dtype == torch.bool and bool((raw > 1).any()):
-                    raise Refusal(f"its tensor {one_line(name)} has truth values that are neither true nor false")
+                    raise ContentError(f"its tensor {one_line(name)} has truth values that are neither true nor false")
             found[name] = tensor
         return {name: found[name] for name in self.tensors}
 
 
-def _stored(name: str, said: Any) -> Stored:
+def _stored(name: str, entry: Any) -> StoredTensor:
     """Return what the header says of a tensor, which must make sense by itself."""
-    if not isinstance(said, dict) or said.keys() != {"dtype", "shape", "data_offsets"}:
-        raise Refusal(f"its header does not say type, shape and place of {one_line(name)}")
-    dtype, shape, place = said["dtype"], said["shape"], said["data_offsets"]
+    if not isinstance(entry, dict) or entry.keys() != {"dtype", "shape", "data_offsets"}:
+        raise ContentError(f"its header does not say type, shape and place of {one_line(name)}")
+    dtype, shape, place = entry["dtype"], entry["shape"], entry["data_offsets"]
     if not isinstance(dtype, str) or dtype not in DTYPES:
-        raise Refusal(f"its tensor {one_line(name)} is of the unknown type {one_line(dtype)}")
+        raise ContentError(f"its tensor {one_line(name)} is of the unknown type {one_line(dtype)}")
     for numbers in (shape, place):
         if not isinstance(numbers, list) or not all(is_int(each) and 0 <= each < 2**63 for each in numbers):
-            raise Refusal(f"its tensor {one_line(name)} has a shape or a place that is no list of whole numbers")
+            raise ContentError(f"its tensor {one_line(name)} has a shape or a place that is no list of whole numbers")
     if len(shape) > 64 or len(place) != 2 or prod(side or 1 for side in shape) >= 2**60:
-        raise Refusal(f"its tensor {one_line(name)} has shape {one_line(shape)} and {len(place)} ends")
+        raise ContentError(f"its tensor {one_line(name)} has shape {one_line(shape)} and {len(place)} ends")
     if prod(shape) * DTYPES[dtype].itemsize != place[1] - place[0]:
-        raise Refusal(
+        raise ContentError(
             f"its tensor {one_line(name)} of {dtype} and shape {one_line(shape)} has {place[1] - place[0]} bytes"
         )
-    return Stored(name, DTYPES[dtype], tuple(shape), *place)
+    return StoredTensor(name, DTYPES[dtype], tuple(shape), *place)
 
 
 def open_regular(path: Path) -> BinaryIO:
@@ -165,24 +176,24 @@ def open_regular(path: Path) -> BinaryIO:
         descriptor = os.open(path, flags)
         try:
             _refuse_irregular(os.fstat(descriptor))
-        except Refusal:
+        except ContentError:
             os.close(descriptor)
             raise
         return os.fdopen(descriptor, "rb")
     except FileNotFoundError:
         raise FileNotFoundError(f"there is no file {path}") from None
     except (OSError, ValueError) as error:  # ValueError: a name with a zero byte
-        raise Refusal(f"it cannot be opened ({one_line(getattr(error, 'strerror', None) or error)})") from error
+        raise ContentError(f"it cannot be opened ({one_line(getattr(error, 'strerror', None) or error)})") from error
 
 
 def _refuse_irregular(found: os.stat_result) -> None:
     if stat.S_ISDIR(found.st_mode):
-        raise Refusal("it is a folder")
+        raise ContentError("it is a folder")
     if not stat.S_ISREG(found.st_mode):
-        raise Refusal("it is no regular file")
+        raise ContentError("it is no regular file")
 
 
-def misfit(wanted: Mapping[str, Tensor], found: Mapping[str, Stored]) -> str | None:
+def mismatch(wanted: Mapping[str, Tensor], found: Mapping[str, StoredTensor]) -> str | None:
     """Return what is wrong with stored tensors that are to become the state of a module; None where nothing is.
 
     A parameter of a lazy module, which has no shape yet, takes any.
@@ -211,5 +222,5 @@ def write_tensors(path: Path, tensors: Mapping[str, Tensor], metadata: dict[str,
     for name, tensor in own.items():
         if tensor.dtype not in DTYPES.values():
             raise ValueError(f"{name} is of {tensor.dtype}, which no safetensors file holds: use another type")
-    with atomic_path(path, sync=True) as draft:
+    with atomic_path(path, sync=True, follow_links=False) as draft:
         save_file(own, draft, metadata=metadata)

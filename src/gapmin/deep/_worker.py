@@ -16,35 +16,35 @@ from typing import NoReturn
 
 import joblib
 
-from gapmin.deep._heartbeat import give_signs_of_life
-from gapmin.deep.engine import FabricEngine, StoppedElsewhereError, naming_lost_processes, need_fabric
-from gapmin.deep.launch import packed, sign_of_life
+from gapmin.deep._heartbeat import start_heartbeat
+from gapmin.deep.engine import FabricEngine, StoppedElsewhereError, explain_lost_processes, need_fabric
+from gapmin.deep.launch import heartbeat_file, pickled
 
 
 def main(folder: Path) -> int:
     """Do the work of the folder; leave its result or its error there."""
     threading.Thread(target=_end_with_parent, args=[folder], daemon=True).start()
-    said, arrays = joblib.load(folder / "work", mmap_mode="c")
+    pickled_work, arrays = joblib.load(folder / "work", mmap_mode="c")
     rank = os.environ["RANK"]
     try:
-        work, accelerator, timeout, checkpoint_dir, others = pickle.loads(said)
+        work, accelerator, timeout, checkpoint_dir, others = pickle.loads(pickled_work)
         need_fabric()  # imported now, for it takes seconds in which another process would wait for this one
-        give_signs_of_life(sign_of_life(folder, int(rank)), timeout)
+        start_heartbeat(heartbeat_file(folder, int(rank)), timeout)
         _wait_for_all(folder)
         given = [one if other is None else other for one, other in zip(arrays, others, strict=True)]
-        with naming_lost_processes(timeout, checkpoint_dir):
+        with explain_lost_processes(timeout, checkpoint_dir):
             result = work(FabricEngine(accelerator, timeout), *given)
         if rank == "0":
-            (folder / "result").write_bytes(packed(result))
+            (folder / "result").write_bytes(pickled(result))
     except StoppedElsewhereError:
         return 1
     except Exception as error:
         where = f"In process {rank}:\n{traceback.format_exc()}"
         error.__cause__ = error.__context__ = None  # told by the traceback, and not always to be pickled
         try:
-            failure = packed((error, where))
+            failure = pickled((error, where))
         except Exception:
-            failure = packed((RuntimeError(f"{type(error).__name__}: {error}"), where))
+            failure = pickled((RuntimeError(f"{type(error).__name__}: {error}"), where))
         (folder / f"error-{rank}").write_bytes(failure)
         return 1
     return 0
@@ -52,7 +52,7 @@ def main(folder: Path) -> int:
 
 def _wait_for_all(folder: Path) -> None:
     """Wait until every process has started: only from then on does one that keeps the others waiting count as late."""
-    while not all(sign_of_life(folder, rank).exists() for rank in range(int(os.environ["WORLD_SIZE"]))):
+    while not all(heartbeat_file(folder, rank).exists() for rank in range(int(os.environ["WORLD_SIZE"]))):
         time.sleep(0.01)
 
 

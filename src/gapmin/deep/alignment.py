@@ -48,9 +48,9 @@ class Centroids(nn.Module):
         member[cell, torch.arange(len(y), device=y.device)] = 1
         batch_sums = total((member @ features).view(K, C, d), sizes)
         batch_counts = total(member.sum(1).view(K, C), sizes)
-        kept = torch.where(batch_counts > 0, self.decay, 1.0)
-        sums = kept.unsqueeze(-1) * self.sums + batch_sums
-        counts = kept * self.counts + batch_counts
+        decay = torch.where(batch_counts > 0, self.decay, 1.0)
+        sums = decay.unsqueeze(-1) * self.sums + batch_sums
+        counts = decay * self.counts + batch_counts
         if self.training:
             # Replaced, not written into: the sums just returned may wait for their backward pass.
             self.sums, self.counts = sums.detach(), counts.detach()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import os
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -47,6 +48,7 @@ class Callback:
         """Take it back."""
 
 
+@dataclass(eq=False, repr=False)
 class EarlyStopping(Callback):
     """Stop when a figure has not fallen for some epochs, and go back to the weights of its best epoch.
 
@@ -61,20 +63,15 @@ class EarlyStopping(Callback):
     restore_best : bool, default=True
     """
 
-    def __init__(
-        self,
-        monitor: str = "validation_error",
-        patience: int = 10,
-        min_delta: float = 0.0,
-        restore_best: bool = True,
-    ) -> None:
-        self.monitor = monitor
-        self.patience = patience
-        self.min_delta = min_delta
-        self.restore_best = restore_best
-        self._start_anew()
+    monitor: str = "validation_error"
+    patience: int = 10
+    min_delta: float = 0.0
+    restore_best: bool = True
 
-    def _start_anew(self) -> None:
+    def __post_init__(self) -> None:
+        self._reset()
+
+    def _reset(self) -> None:
         self.best: float | None = None
         self.waited = 0
         self._weights: dict[str, Any] | None = None
@@ -87,7 +84,7 @@ class EarlyStopping(Callback):
                 "set validation to a share of the rows"
             )
         if not trainer.history:
-            self._start_anew()
+            self._reset()
 
     def epoch(self, trainer: Trainer, record: Record) -> bool:
         """Compare with the best so far."""

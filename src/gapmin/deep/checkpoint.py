@@ -14,8 +14,8 @@ from typing import Any
 from torch import Tensor
 
 from gapmin._utils.text import one_line
-from gapmin.deep._plain import TENSOR, Refusal, check_size, decode, encode, is_int, parse_json
-from gapmin.deep._tensorfile import Stored, TensorFile, write_tensors
+from gapmin.deep._plain import TENSOR, ContentError, check_size, decode, encode
+from gapmin.deep._tensorfile import StoredTensor, TensorFile, write_tensors
 
 REMEDY = "name another checkpoint_dir, or remove the file to start anew"
 _FORMAT = 2
@@ -27,7 +27,7 @@ def write_checkpoint(path: Path, state: dict[str, Any], fingerprint: dict[str, A
     """Write `state` so that a process that dies leaves the old checkpoint or the new one, never half of one."""
     tensors: dict[str, Tensor] = {}
 
-    def keep(value: Any, name: str) -> dict[str, str]:
+    def store(value: Any, name: str) -> dict[str, str]:
         if not isinstance(value, Tensor):
             raise TypeError(f"{name} is {value!r}, and a checkpoint holds plain numbers, texts, lists, dicts, tensors")
         while name in tensors:
@@ -36,10 +36,10 @@ def write_checkpoint(path: Path, state: dict[str, Any], fingerprint: dict[str, A
         return {TENSOR: name}
 
     try:
-        said = {"format": _FORMAT, "fingerprint": encode(fingerprint), "state": encode(state, keep)}
-        header = json.dumps(said, allow_nan=False)
+        description = {"format": _FORMAT, "fingerprint": encode(fingerprint), "state": encode(state, store)}
+        header = json.dumps(description, allow_nan=False)
         check_size(header, "its header")
-    except (TypeError, Refusal) as error:
+    except (TypeError, ContentError) as error:
         raise ValueError(
             f"{path} cannot be written ({one_line(error)}): keep less, or set checkpoint_dir=None"
         ) from error
@@ -62,8 +62,8 @@ def read_checkpoint(
     fingerprint : dict
         What tells this run from others. It is compared before any tensor is read.
     check : callable, optional
-        Gets the state with a `Stored` in the place of each tensor, before any of them is read; raises `Refusal` where
-        it is none that this run could have.
+        Gets the state with a `StoredTensor` in the place of each tensor, before any of them is read; raises
+        `ContentError` where it is none that this run could have.
 
     Raises
     ------
@@ -79,7 +79,7 @@ def read_checkpoint(
         if old.exists():
             raise ValueError(f"{old} has checkpoint format 1, this gapmin reads {_FORMAT}: {REMEDY}") from None
         return None
-    except Refusal as error:
+    except ContentError as error:
         raise refused(path, error) from error
     return dict(_filled(state, tensors))
 
@@ -92,19 +92,15 @@ def refused(path: Path | None, fault: object) -> ValueError:
 def _read_state(
     path: Path, file: TensorFile, fingerprint: dict[str, Any], check: Callable[[dict[str, Any]], None]
 ) -> dict[str, Any]:
-    """Return the state with a `Stored` for each tensor, once the file was found to be of this run."""
-    if _KEY not in file.metadata:
-        raise Refusal("its header does not describe a run")
-    said = parse_json(file.metadata[_KEY], "its description")
-    if not isinstance(said, dict) or not is_int(said.get("format")):
-        raise Refusal("its description names no format")
-    if said["format"] != _FORMAT:
-        raise ValueError(f"{path} has checkpoint format {said['format']}, this gapmin reads {_FORMAT}: {REMEDY}")
-    if said.keys() != {"format", "fingerprint", "state"}:
-        raise Refusal("its description has not exactly format, fingerprint and state")
-    found, state = said["fingerprint"], said["state"]
+    """Return the state with a `StoredTensor` for each tensor, once the file was found to be of this run."""
+    description = file.description(_KEY, "run")
+    if description["format"] != _FORMAT:
+        raise ValueError(f"{path} has checkpoint format {description['format']}, this gapmin reads {_FORMAT}: {REMEDY}")
+    if description.keys() != {"format", "fingerprint", "state"}:
+        raise ContentError("its description has not exactly format, fingerprint and state")
+    found, state = description["fingerprint"], description["state"]
     if not isinstance(found, dict) or not isinstance(state, dict):
-        raise Refusal("its fingerprint or its state is no dictionary")
+        raise ContentError("its fingerprint or its state is no dictionary")
     for name in {**fingerprint, **found}:
         if name not in found or name not in fingerprint or not _same(found[name], fingerprint[name]):
             theirs, ours = (each.get(name, "not there") for each in (found, fingerprint))
@@ -114,15 +110,17 @@ def _read_state(
             )
     left = dict(file.tensors)
 
-    def take(name: str) -> Stored:
+    def take(name: str) -> StoredTensor:
         if name not in left:
-            raise Refusal(f"its state asks for the tensor {one_line(name)}, which is not there or was asked for before")
+            raise ContentError(
+                f"its state asks for the tensor {one_line(name)}, which is not there or was asked for before"
+            )
         return left.pop(name)
 
     tree: dict[str, Any] = decode(state, take)
     check(tree)
     if left:
-        raise Refusal(f"it has the tensor {one_line(min(left))}, which its state does not ask for")
+        raise ContentError(f"it has the tensor {one_line(min(left))}, which its state does not ask for")
     return tree
 
 
@@ -132,7 +130,7 @@ def _same(one: Any, other: Any) -> bool:
 
 def _filled(tree: Any, tensors: dict[str, Tensor]) -> Any:
     """Return the tree with the tensors in their places."""
-    if isinstance(tree, Stored):
+    if isinstance(tree, StoredTensor):
         return tensors[tree.name]
     if isinstance(tree, dict):
         return {key: _filled(each, tensors) for key, each in tree.items()}

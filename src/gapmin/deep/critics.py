@@ -6,23 +6,17 @@ import math
 from collections.abc import Sequence
 from functools import cached_property
 from itertools import combinations
-from numbers import Integral, Real
-from typing import Any
 
 import torch
-from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils._param_validation import StrOptions
 from torch import Tensor, nn
 from torch.nn import functional as F
 
 from gapmin.deep.heads import Batch
-from gapmin.deep.shares import all_rows, means, my_points, uniform, whole
+from gapmin.deep.shares import all_rows, means, points_of_this_process, uniform, whole_sizes
 
-CRITIC_CONSTRAINTS: dict[str, list[Any]] = {
-    "penalty": [Interval(Real, 0, None, closed="left")],
-    "penalty_on": [StrOptions({"features", "net"})],
-    "critic_hidden": [Interval(Integral, 1, None, closed="left")],
-}
-"""What objectives that have `PairCritics` ask of the parameters of these."""
+PENALTY_ON = StrOptions({"features", "net"})
+"""Where the penalty may hold the slope of the critics: in the extractor's features, or in its inputs."""
 
 
 class _ReversedLinear(torch.autograd.Function):
@@ -123,7 +117,7 @@ class PairCritics(nn.Module):
         for p, j, k in present:
             a, b = parts[j][:, p], parts[k][:, p]
             values += [a, b] if self.kind == "wasserstein" else [F.softplus(-a), F.softplus(b)]
-            counts += [whole(sizes)[j], whole(sizes)[k]]
+            counts += [whole_sizes(sizes)[j], whole_sizes(sizes)[k]]
         found = means(values, counts, sizes)
         for (_, j, k), of_j, of_k in zip(present, found[::2], found[1::2], strict=True):
             distance = of_j - of_k if self.kind == "wasserstein" else 1 - (of_j + of_k) / 2 / _LOG2
@@ -133,10 +127,10 @@ class PairCritics(nn.Module):
 
     def _present(self, sizes: Sequence[int]) -> list[tuple[int, int, int]]:
         """Return (p, j, k) for each pair of tasks that the batch has rows of both of."""
-        there = whole(sizes)
+        there = whole_sizes(sizes)
         return [(p, j, k) for p, (j, k) in enumerate(self.pairs) if there[j] and there[k]]
 
-    def play(
+    def adversarial_loss(
         self, extractor: nn.Module, z: Tensor, batch: Batch, scale: Tensor, penalty: float, penalty_on: str
     ) -> tuple[Tensor, Tensor]:
         """Return the distances (K, K) and what to add to the loss: the critics' own, reversed for the extractor.
@@ -177,7 +171,7 @@ class PairCritics(nn.Module):
         P, H = self.weight2.shape
         W = self.weight1.view(P, H, -1)
         gram = W @ W.transpose(1, 2)
-        parts = all_rows(before, sizes).split(list(whole(sizes)))
+        parts = all_rows(before, sizes).split(list(whole_sizes(sizes)))
         values, counts = [], []
         for p, j, k in self._present(sizes):
             first, second = (part[:, p] for part in _paired(parts[j], parts[k]))
@@ -196,7 +190,7 @@ class PairCritics(nn.Module):
         H = self.weight2.shape[1]
         fixed = {name: value.detach() for name, value in extractor.named_parameters()}
         fixed |= {name: value.detach().clone() for name, value in extractor.named_buffers()}
-        parts = all_rows(x, sizes).split(list(whole(sizes)))
+        parts = all_rows(x, sizes).split(list(whole_sizes(sizes)))
         values, counts = [], []
         wanted = torch.is_grad_enabled()
         with torch.enable_grad():  # the slopes are gradients themselves, also where the loss is only looked at
@@ -225,4 +219,4 @@ def _paired(a: Tensor, b: Tensor) -> tuple[Tensor, Tensor]:
 def _between(first: Tensor, second: Tensor, sizes: Sequence[int]) -> Tensor:
     """Return a point between each two rows; where processes share a batch, those that are this one's to work on."""
     t = uniform((len(first), *[1] * (first.ndim - 1)), first, sizes)
-    return (t * first + (1 - t) * second)[my_points(sizes)]
+    return (t * first + (1 - t) * second)[points_of_this_process(sizes)]

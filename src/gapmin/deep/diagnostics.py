@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import column_or_1d
 from sklearn.utils.validation import check_consistent_length
 
-from gapmin.base._tasks import plain
+from gapmin.base import plain
 from gapmin.deep._classifier import NetworkClassifier
 from gapmin.deep._inputs import labels_of, set_aside
 from gapmin.deep.batches import TaskRows, epoch_plan
@@ -47,58 +47,6 @@ class TaskGaps:
         return -(self.gaps + self.gaps.T) / 2
 
 
-@torch.no_grad()
-def semantic_bound(
-    model: NetworkClassifier, rows: TaskRows, codes: NDArray[Any], max_rows: int | None
-) -> dict[Any, RiskBound]:
-    """Return Proposition 2 for each task of a fitted model."""
-    order = np.concatenate(rows.tasks)
-    Z, y = model._run(rows, "z")[order], codes[order]
-    names = model.tasks_.tolist()
-    _, _, distances = class_wasserstein_matrix(
-        Z, model.classes_[y], np.repeat(model.tasks_, rows.sizes), max_rows=max_rows, random_state=0
-    )
-    heads = model.objective_.net.heads
-    slopes = heads.lipschitz().tolist()
-    logits = heads.all_pairs(torch.from_numpy(Z), rows.sizes).logits
-    losses = loss_matrix(logits, torch.from_numpy(y), rows.sizes).double().numpy()
-    relation = getattr(model, "relation_", np.eye(len(names)))
-    return {
-        name: proposition_2(
-            float(relation[j] @ losses[j]),
-            relation[j],
-            j,
-            distances,
-            nu=max(slopes[j], 1e-12),
-            rho=SLOPE_OF_CROSS_ENTROPY,
-        )
-        for j, name in enumerate(names)
-    }
-
-
-def task_gaps(model: NetworkClassifier, rows: TaskRows, codes: NDArray[Any], random_state: int) -> TaskGaps:
-    """Train a probe head on half of each task's rows, the features fixed, and compare them on the other half."""
-    Z = torch.from_numpy(model._run(rows, "z"))
-    y = torch.from_numpy(codes.astype(np.int64))
-    heads = model.objective_.net.heads
-    left, aside = set_aside(rows.tasks, codes, 0.5, random_state)
-    train, test = TaskRows(Z, y, left), TaskRows(Z, y, aside)
-    with torch.random.fork_rng(), torch.enable_grad():
-        torch.manual_seed(random_state)
-        probes = TaskHeads(heads.n_tasks, Z.shape[1], heads.weight1.shape[1], heads.n_classes, heads.activation)
-        optimizer = torch.optim.Adam(probes.parameters(), lr=1e-3)
-        for epoch in range(_PROBE_EPOCHS):
-            for chosen in epoch_plan(train.tasks, 64, random_state, epoch):
-                batch = train.take(chosen)
-                optimizer.zero_grad()
-                own_losses(probes.own(batch.x, batch.sizes).logits, batch.y, batch.sizes).sum().backward()
-                optimizer.step()
-    with torch.no_grad():
-        batch = test.take(test.tasks)
-        losses = loss_matrix(probes.all_pairs(batch.x, batch.sizes).logits, batch.y, batch.sizes).double().numpy()
-    return TaskGaps(model.tasks_.tolist(), losses, losses - np.diag(losses))
-
-
 class DiagnosedClassifier(NetworkClassifier):
     """A classifier of many tasks with the diagnostics as methods."""
 
@@ -123,7 +71,28 @@ class DiagnosedClassifier(NetworkClassifier):
             Rows of each class of each task that the distances are taken over; None takes all.
         """
         rows, codes = self._labelled(X, y, sample_task)
-        return semantic_bound(self, rows, codes, max_rows)
+        order = np.concatenate(rows.tasks)
+        features, y_codes = self._run(rows, "z")[order], codes[order]
+        _, _, distances = class_wasserstein_matrix(
+            features, self.classes_[y_codes], np.repeat(self.tasks_, rows.sizes), max_rows=max_rows, random_state=0
+        )
+        heads = self.objective_.net.heads
+        with torch.no_grad():
+            slopes = heads.lipschitz().tolist()
+            logits = heads.all_pairs(torch.from_numpy(features), rows.sizes).logits
+            losses = loss_matrix(logits, torch.from_numpy(y_codes), rows.sizes).double().numpy()
+        relation = getattr(self, "relation_", np.eye(len(slopes)))
+        return {
+            task: proposition_2(
+                float(relation[j] @ losses[j]),
+                relation[j],
+                j,
+                distances,
+                nu=max(slopes[j], 1e-12),
+                rho=SLOPE_OF_CROSS_ENTROPY,
+            )
+            for j, task in enumerate(self.tasks_.tolist())
+        }
 
     def task_gaps(
         self, X: Any, y: ArrayLike | None = None, *, sample_task: ArrayLike | None = None, random_state: int = 0
@@ -139,7 +108,27 @@ class DiagnosedClassifier(NetworkClassifier):
         random_state : int, default=0
         """
         rows, codes = self._labelled(X, y, sample_task)
-        return task_gaps(self, rows, codes, random_state)
+        features = torch.from_numpy(self._run(rows, "z"))
+        y_codes = torch.from_numpy(codes.astype(np.int64))
+        heads = self.objective_.net.heads
+        left, aside = set_aside(rows.tasks, codes, 0.5, random_state)
+        train, test = TaskRows(features, y_codes, left), TaskRows(features, y_codes, aside)
+        with torch.random.fork_rng(), torch.enable_grad():
+            torch.manual_seed(random_state)
+            widths = features.shape[1], heads.weight1.shape[1]
+            probes = TaskHeads(heads.n_tasks, *widths, heads.n_classes, heads.activation)
+            optimizer = torch.optim.Adam(probes.parameters(), lr=1e-3)
+            for epoch in range(_PROBE_EPOCHS):
+                for chosen in epoch_plan(train.tasks, 64, random_state, epoch):
+                    batch = train.take(chosen)
+                    optimizer.zero_grad()
+                    own_losses(probes.own(batch.x, batch.sizes).logits, batch.y, batch.sizes).sum().backward()
+                    optimizer.step()
+        with torch.no_grad():
+            batch = test.take(test.tasks)
+            logits = probes.all_pairs(batch.x, batch.sizes).logits
+            losses = loss_matrix(logits, batch.y, batch.sizes).double().numpy()
+        return TaskGaps(self.tasks_.tolist(), losses, losses - np.diag(losses))
 
     def _labelled(self, X: Any, y: ArrayLike | None, sample_task: ArrayLike | None) -> tuple[TaskRows, NDArray[Any]]:
         rows = self._rows(X, sample_task)

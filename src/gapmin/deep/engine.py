@@ -26,7 +26,7 @@ from gapmin.deep.norms import synced_norms
 from gapmin.deep.objectives import Objective, Step
 from gapmin.deep.shares import Processes, SharedRows
 
-Value = TypeVar("Value")
+Returned = TypeVar("Returned")
 Forward = Callable[[Batch], Step]
 
 DEFAULT_TIMEOUT = 1800.0
@@ -63,15 +63,15 @@ class Engine:
         """Compute the gradients of the whole batch."""
         loss.backward()
 
-    def add_up(self, counts: NDArray[np.float64]) -> NDArray[np.float64]:
+    def sum_over_processes(self, counts: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the sum over all processes."""
         return counts
 
-    def in_first(self, work: Callable[[], Value]) -> Value:
+    def on_rank_zero(self, work: Callable[[], Returned]) -> Returned:
         """Let process 0 do something; all get what it returned, or an error where it raised one."""
         return work()
 
-    def align(self, objective: Objective) -> None:
+    def broadcast_state(self, objective: Objective) -> None:
         """Give all processes the state of process 0's objective."""
 
     def rng_state(self) -> Tensor:
@@ -92,7 +92,7 @@ class LostProcessError(RuntimeError):
 
 
 @contextmanager
-def naming_lost_processes(timeout: float, checkpoint: str | os.PathLike[str] | None) -> Iterator[None]:
+def explain_lost_processes(timeout: float, checkpoint: str | os.PathLike[str] | None) -> Iterator[None]:
     """Say of an error of a collective that it is another process's, and what to do."""
     try:
         yield
@@ -152,14 +152,14 @@ class FabricEngine(Engine):
         """Yield the objective behind DDP."""
         self.processes.generator.set_state(torch.get_rng_state())
         with (
-            naming_lost_processes(self.timeout, checkpoint),
+            explain_lost_processes(self.timeout, checkpoint),
             warnings.catch_warnings(),
             synced_norms(objective, self.processes),
         ):
             # Of filters with one channel, whose memory may be laid out in two ways that are the same.
             warnings.filterwarnings("ignore", message="Grad strides do not match bucket view strides")
-            model = self.fabric.strategy.setup_module(_Sealing(objective))
-            yield lambda batch: model(_Sealed(batch))
+            model = self.fabric.strategy.setup_module(_Unwrapping(objective))
+            yield lambda batch: model(_WrappedBatch(batch))
 
     def rows(self, rows: TaskRows) -> TaskRows:
         """Return rows of which this process takes its share of each batch."""
@@ -174,27 +174,27 @@ class FabricEngine(Engine):
         """Let DDP average the gradients; that of the whole batch is their sum."""
         (loss * self.size).backward()
 
-    def add_up(self, counts: NDArray[np.float64]) -> NDArray[np.float64]:
+    def sum_over_processes(self, counts: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the sum over all processes."""
-        return self.processes.add_up(torch.from_numpy(counts).to(self.device)).cpu().numpy()
+        return self.processes.sum_over_processes(torch.from_numpy(counts).to(self.device)).cpu().numpy()
 
-    def in_first(self, work: Callable[[], Value]) -> Value:
+    def on_rank_zero(self, work: Callable[[], Returned]) -> Returned:
         """Let process 0 do something; all get what it returned, or an error where it raised one."""
-        said: tuple[Any, str | None] = None, None
+        outcome: tuple[Any, str | None] = None, None
         raised: Exception | None = None
         if self.rank == 0:
             try:
-                said = work(), None
+                outcome = work(), None
             except Exception as error:
-                raised, said = error, (None, f"{type(error).__name__}: {error}")
-        value, failed = self.fabric.broadcast(said)
+                raised, outcome = error, (None, f"{type(error).__name__}: {error}")
+        value, failed = self.fabric.broadcast(outcome)
         if raised is not None:
             raise raised
         if failed is not None:
             raise StoppedElsewhereError(f"process 0 stopped the fit: {failed}")
         return value
 
-    def align(self, objective: Objective) -> None:
+    def broadcast_state(self, objective: Objective) -> None:
         """Give all processes the state of process 0's objective."""
         for value in objective.state_dict().values():
             sent = value.contiguous()  # weights of images in the channels-last format are not
@@ -210,20 +210,20 @@ class FabricEngine(Engine):
         self.processes.generator.set_state(state)
 
 
-class _Sealed:
-    """A batch that passes through DDP as it is: what DDP moves to a device it makes anew, `Shares` as plain tuples."""
+class _WrappedBatch:
+    """A batch that DDP passes on as it is: what it moves to a device it makes anew, `SharedSizes` as plain tuples."""
 
     def __init__(self, batch: Batch) -> None:
         self.batch = batch
 
 
-class _Sealing(nn.Module):
+class _Unwrapping(nn.Module):
     def __init__(self, objective: Objective) -> None:
         super().__init__()
         self.objective = objective
 
-    def forward(self, sealed: _Sealed) -> Step:
-        return self.objective(sealed.batch)
+    def forward(self, wrapped: _WrappedBatch) -> Step:
+        return self.objective(wrapped.batch)
 
 
 def need_fabric(part: str = "") -> Any:

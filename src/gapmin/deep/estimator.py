@@ -3,23 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 from sklearn.base import clone
 from sklearn.utils._param_validation import StrOptions
 
+from gapmin.deep.config import parameter
 from gapmin.deep.diagnostics import DiagnosedClassifier
 from gapmin.deep.objectives import OBJECTIVES, GapMTNN, Objective
 
-_OF_GAPMTNN = (
-    "lambda_semantic",
-    "lambda_marginal",
-    "lambda_relation",
-    "relation_cost",
-    "relation_data",
-    "marginal",
-    "centroid_space",
-)
+
+def _of_gapmtnn(name: str) -> Any:
+    """Return a parameter with the default and the constraints that `GapMTNN` declares."""
+    return parameter(getattr(GapMTNN, name), *GapMTNN._parameter_constraints[name])
 
 
 @dataclass(eq=False, repr=False)
@@ -112,12 +108,7 @@ class MultitaskClassifier(DiagnosedClassifier):
     True
     """
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **DiagnosedClassifier._parameter_constraints,
-        "objective": [StrOptions(set(OBJECTIVES)), Objective],
-    }
-
-    objective: str | Objective = "uniform"
+    objective: str | Objective = parameter("uniform", StrOptions(set(OBJECTIVES)), Objective)
 
     def _objective(self) -> Objective:
         return OBJECTIVES[self.objective]() if isinstance(self.objective, str) else clone(self.objective)
@@ -161,18 +152,14 @@ channels_last, random_state, verbose
     (3, 3)
     """
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **DiagnosedClassifier._parameter_constraints,
-        **{name: GapMTNN._parameter_constraints[name] for name in _OF_GAPMTNN},
-    }
-
-    lambda_semantic: float = 10.0
-    lambda_marginal: float = 0.1
-    lambda_relation: float = 1.0
-    relation_cost: str = "excess"
-    relation_data: str = "train"
-    marginal: str = "centroid"
-    centroid_space: str = "head"
+    lambda_semantic: float = _of_gapmtnn("lambda_semantic")
+    lambda_marginal: float = _of_gapmtnn("lambda_marginal")
+    lambda_relation: float = _of_gapmtnn("lambda_relation")
+    relation_cost: str = _of_gapmtnn("relation_cost")
+    relation_data: str = _of_gapmtnn("relation_data")
+    marginal: str = _of_gapmtnn("marginal")
+    centroid_space: str = _of_gapmtnn("centroid_space")
 
     def _objective(self) -> Objective:
-        return GapMTNN(**{name: getattr(self, name) for name in _OF_GAPMTNN})
+        shared = {*self._get_param_names()} & {*GapMTNN._get_param_names()}
+        return GapMTNN(**{name: getattr(self, name) for name in shared})

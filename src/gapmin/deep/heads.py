@@ -33,20 +33,12 @@ class Batch(NamedTuple):
     sizes: Sequence[int]
 
 
-class Own(NamedTuple):
-    """What each row's own head makes of it."""
+class HeadOutputs(NamedTuple):
+    """What the heads make of rows: each row's own head, or every head of every row."""
 
     z: Tensor  #: (rows, d), the extractor's features
-    hidden: Tensor  #: (rows, H), the hidden layer of the row's own head
-    logits: Tensor  #: (rows, classes)
-
-
-class Pairs(NamedTuple):
-    """What every head makes of every row."""
-
-    z: Tensor  #: (rows, d)
-    hidden: Tensor  #: (rows, H), the hidden layer of the row's own head, with gradients to z and none to the head
-    logits: Tensor  #: (K, rows, classes)
+    hidden: Tensor  #: (rows, H), the hidden layer of the row's own head; of every head, with no gradient to the head
+    logits: Tensor  #: (rows, classes), of every head (K, rows, classes)
 
 
 class TaskHeads(nn.Module):
@@ -97,7 +89,7 @@ class TaskHeads(nn.Module):
         K, H, d = self.weight1.shape
         return f"n_tasks={K}, in_features={d}, hidden={H}, n_classes={self.n_classes}, activation={self.activation!r}"
 
-    def own(self, z: Tensor, sizes: Sequence[int]) -> Own:
+    def own(self, z: Tensor, sizes: Sequence[int]) -> HeadOutputs:
         """Run each task's rows through that task's own head."""
         act = ACTIVATIONS[self.activation]
         present = [k for k, size in enumerate(sizes) if size] or [0]
@@ -106,9 +98,9 @@ class TaskHeads(nn.Module):
         weight1, bias1, weight2, bias2 = (p.unbind() for p in (self.weight1, self.bias1, self.weight2, self.bias2))
         hidden = [act(F.linear(part, weight1[k], bias1[k])) for k, part in zip(present, rows, strict=True)]
         logits = [F.linear(h, weight2[k], bias2[k]) for k, h in zip(present, hidden, strict=True)]
-        return Own(z, torch.cat(hidden), torch.cat(logits))
+        return HeadOutputs(z, torch.cat(hidden), torch.cat(logits))
 
-    def all_pairs(self, z: Tensor, sizes: Sequence[int]) -> Pairs:
+    def all_pairs(self, z: Tensor, sizes: Sequence[int]) -> HeadOutputs:
         """Run all rows through all heads: one matrix product for the hidden layers, one batched for the classes."""
         K, H, _ = self.weight1.shape
         act = ACTIVATIONS[self.activation]
@@ -116,7 +108,7 @@ class TaskHeads(nn.Module):
         hidden = act(flat).view(-1, K, H).transpose(0, 1)
         logits = torch.baddbmm(self.bias2.unsqueeze(1), hidden, self.weight2.transpose(1, 2))
         own = [rows[:, k * H : (k + 1) * H] for k, rows in enumerate(frozen.split(list(sizes)))]
-        return Pairs(z, act(torch.cat(own)), logits)
+        return HeadOutputs(z, act(torch.cat(own)), logits)
 
     def lipschitz(self) -> Tensor:
         """Return for each head a Lipschitz constant of z -> logits: the product of its matrices' spectral norms."""
@@ -179,10 +171,10 @@ class MultitaskNet(nn.Module):
         """The width of the heads' hidden layer."""
         return int(self.heads.weight1.shape[1])
 
-    def own(self, batch: Batch) -> Own:
+    def own(self, batch: Batch) -> HeadOutputs:
         """Return what each row's own head makes of it."""
         return self.heads.own(self.extractor(batch.x), batch.sizes)
 
-    def all_pairs(self, batch: Batch) -> Pairs:
+    def all_pairs(self, batch: Batch) -> HeadOutputs:
         """Return what every head makes of every row."""
         return self.heads.all_pairs(self.extractor(batch.x), batch.sizes)

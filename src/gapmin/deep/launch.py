@@ -21,24 +21,24 @@ import numpy as np
 import torch
 from torch import distributed as dist
 
-from gapmin.deep._heartbeat import Silence
+from gapmin.deep._heartbeat import HeartbeatMonitor
 from gapmin.deep.engine import (
     DEFAULT_TIMEOUT,
     Engine,
     FabricEngine,
     LostProcessError,
-    naming_lost_processes,
+    explain_lost_processes,
     need_fabric,
     resume_hint,
 )
 
-_LOOK_EVERY = 0.02  # seconds
-_GRACE = 0.5  # seconds in which the processes that a dead one takes with it end too
-_SILENT = 5.0  # seconds without a sign of life, of which there should be one a second
+_POLL_SECONDS = 0.02
+_GRACE_SECONDS = 0.5  # in which the processes that a dead one takes with it end too
+_SILENT_SECONDS = 5.0  # without a sign of life, of which there should be one a second
 
 
 @dataclass(frozen=True)
-class Place:
+class Placement:
     """Where a fit runs.
 
     Attributes
@@ -71,7 +71,7 @@ class Place:
         if self.n_processes == 1:
             return work(Engine(self.device), *arrays)
         if self.started:
-            with naming_lost_processes(self.timeout, checkpoint_dir):
+            with explain_lost_processes(self.timeout, checkpoint_dir):
                 engine = FabricEngine(self.device.type, self.timeout)
                 result = work(engine, *arrays)
                 engine.close()
@@ -85,7 +85,7 @@ class Place:
             mapped = [each if isinstance(each, np.ndarray) else None for each in arrays]
             others = [None if isinstance(each, np.ndarray) else each for each in arrays]
             joblib.dump(
-                (packed((work, self.device.type, self.timeout, checkpoint_dir, others)), mapped), folder / "work"
+                (pickled((work, self.device.type, self.timeout, checkpoint_dir, others)), mapped), folder / "work"
             )
             # Where the processes meet is held here, so that the port is never anybody else's.
             store = dist.TCPStore("127.0.0.1", 0, None, True, wait_for_workers=False)
@@ -101,28 +101,28 @@ class Place:
                 )
                 cleanup.callback(_end, worker)
                 workers.append(worker)
-            silence = Silence([sign_of_life(folder, rank) for rank in range(self.n_processes)], self.timeout)
+            monitor = HeartbeatMonitor([heartbeat_file(folder, rank) for rank in range(self.n_processes)], self.timeout)
             while any(worker.poll() is None for worker in workers):
                 if any(worker.poll() for worker in workers):
-                    time.sleep(_GRACE)
+                    time.sleep(_GRACE_SECONDS)
                     break
-                silence.look()
+                monitor.check()
                 for rank, worker in enumerate(workers):
-                    if worker.poll() is None and silence.is_over(rank):
-                        raise _frozen(rank, workers, silence, checkpoint_dir)
-                time.sleep(_LOOK_EVERY)
+                    if worker.poll() is None and monitor.is_silent(rank):
+                        raise _silence_error(rank, workers, monitor, checkpoint_dir)
+                time.sleep(_POLL_SECONDS)
             if any(worker.poll() for worker in workers):
-                raise _error_of(workers, silence, folder, checkpoint_dir)
+                raise _first_error(workers, monitor, folder, checkpoint_dir)
             return pickle.loads((folder / "result").read_bytes())
 
 
-def place(
+def choose_placement(
     devices: int | str,
     strategy: str,
     accelerator: str,
     device: str | torch.device,
     timeout: float = DEFAULT_TIMEOUT,
-) -> Place:
+) -> Placement:
     """Return where a fit with these parameters runs; raise an error where it cannot."""
     found = pick_device(device, accelerator)
     started = dist.is_available() and dist.is_torchelastic_launched() and (strategy == "ddp" or devices != 1)
@@ -134,7 +134,7 @@ def place(
         gpus = torch.cuda.device_count() if found.type == "cuda" else 1
         n = gpus if devices == "auto" else int(devices)
     if n == 1:
-        return Place(found)
+        return Placement(found)
     need_fabric()
     if found.type == "mps":
         raise ValueError(f"devices is {devices}, but MPS has one device only: set devices=1 or accelerator='cpu'")
@@ -145,7 +145,7 @@ def place(
             f"devices is {devices}, but there are {torch.cuda.device_count()} GPUs: set devices to as many, or "
             "accelerator='cpu'"
         )
-    return Place(found, n, started, float(timeout))
+    return Placement(found, n, started, float(timeout))
 
 
 def pick_device(device: str | torch.device = "auto", accelerator: str = "auto") -> torch.device:
@@ -163,12 +163,12 @@ def pick_device(device: str | torch.device = "auto", accelerator: str = "auto") 
     raise ValueError(f"accelerator is {accelerator!r}, but PyTorch finds none here: set accelerator='cpu' or 'auto'")
 
 
-def sign_of_life(folder: Path, rank: int) -> Path:
+def heartbeat_file(folder: Path, rank: int) -> Path:
     """Return the file that a process touches as long as it runs."""
     return folder / f"alive-{rank}"
 
 
-def packed(value: Any) -> bytes:
+def pickled(value: Any) -> bytes:
     """Return a value as bytes for `pickle`, along with what was defined in a script or a notebook."""
     try:
         module = import_module("cloudpickle")
@@ -206,8 +206,8 @@ def _end(worker: subprocess.Popen[bytes]) -> None:
         worker.stdin.close()
 
 
-def _error_of(
-    workers: Sequence[subprocess.Popen[bytes]], silence: Silence, folder: Path, checkpoint_dir: Any
+def _first_error(
+    workers: Sequence[subprocess.Popen[bytes]], monitor: HeartbeatMonitor, folder: Path, checkpoint_dir: Any
 ) -> Exception:
     """Return the error of the process that failed first, not of those that then missed it."""
     codes = [worker.poll() for worker in workers]
@@ -217,10 +217,10 @@ def _error_of(
         error.add_note(where)
         errors.append(error)
     first = min(errors, key=lambda error: isinstance(error, LostProcessError), default=None)
-    silence.look()
-    left = [rank for rank, code in enumerate(codes) if code is None and silence.seconds[rank] > _SILENT]
+    monitor.check()
+    left = [rank for rank, code in enumerate(codes) if code is None and monitor.seconds[rank] > _SILENT_SECONDS]
     if left and (first is None or isinstance(first, LostProcessError)):
-        return _frozen(max(left, key=silence.seconds.__getitem__), workers, silence, checkpoint_dir)
+        return _silence_error(max(left, key=monitor.seconds.__getitem__), workers, monitor, checkpoint_dir)
     for rank, code in enumerate(codes):
         if code is not None and code < 0:
             how = f"was killed ({signal.Signals(-code).name})"
@@ -231,11 +231,11 @@ def _error_of(
     return RuntimeError(f"process {rank} of {len(codes)} ended with status {code}: {resume_hint(checkpoint_dir)}")
 
 
-def _frozen(
-    rank: int, workers: Sequence[subprocess.Popen[bytes]], silence: Silence, checkpoint_dir: Any
+def _silence_error(
+    rank: int, workers: Sequence[subprocess.Popen[bytes]], monitor: HeartbeatMonitor, checkpoint_dir: Any
 ) -> RuntimeError:
     return RuntimeError(
         f"process {rank} of {len(workers)} (process id {workers[rank].pid}) gave no sign of life for "
-        f"{silence.seconds[rank]:.0f} s, as one that is stopped (timeout is {silence.timeout:g} s), and was ended: "
+        f"{monitor.seconds[rank]:.0f} s, as one that is stopped (timeout is {monitor.timeout:g} s), and was ended: "
         f"{resume_hint(checkpoint_dir)}; where such a pause is no fault, set a longer timeout"
     )

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from gapmin.deep.shares import total, whole
+from gapmin.deep.shares import total, whole_sizes
 
 
 def row_tasks(sizes: Sequence[int], device: torch.device) -> Tensor:
@@ -31,7 +31,7 @@ def task_means(values: Tensor, sizes: Sequence[int]) -> Tensor:
     >>> task_means(torch.tensor([1.0, 3.0, 5.0]), sizes=(2, 0, 1))
     tensor([2., 0., 5.])
     """
-    counts = torch.tensor([max(size, 1) for size in whole(sizes)], dtype=values.dtype, device=values.device)
+    counts = torch.tensor([max(size, 1) for size in whole_sizes(sizes)], dtype=values.dtype, device=values.device)
     sums = torch.stack([part.sum(-1) for part in values.split(list(sizes), dim=-1)], dim=-1)
     return total(sums, sizes) / counts
 

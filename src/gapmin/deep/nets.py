@@ -10,10 +10,10 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import adaptive_avg_pool2d, max_pool2d, relu
 
-__all__ = ["MLP", "AlexNet", "LeNet", "ResNet18", "build_extractor"]
+__all__ = ["EXTRACTORS", "MLP", "AlexNet", "LeNet", "ResNet18", "build_extractor"]
 
 _ACTIVATIONS: dict[str, type[nn.Module]] = {"relu": nn.ReLU, "elu": nn.ELU, "gelu": nn.GELU, "tanh": nn.Tanh}
-_NAMES = ("lenet", "alexnet", "resnet18", "mlp")
+EXTRACTORS = ("lenet", "alexnet", "resnet18", "mlp")
 
 
 class LeNet(nn.Module):
@@ -261,8 +261,8 @@ def build_extractor(
         if not hasattr(module, "out_features"):
             module.out_features = width  # type: ignore[assignment]
         return module
-    if extractor not in _NAMES:
-        raise ValueError(f"extractor is {extractor!r}: use one of {', '.join(map(repr, _NAMES))}, or an nn.Module")
+    if extractor not in EXTRACTORS:
+        raise ValueError(f"extractor is {extractor!r}: use one of {', '.join(map(repr, EXTRACTORS))}, or an nn.Module")
     if extractor == "mlp":
         if len(shape) != 1:
             raise ValueError(f"'mlp' takes rows of features, not rows of shape {shape}: use 'lenet' for small images")

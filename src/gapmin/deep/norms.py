@@ -39,7 +39,8 @@ def _forward(norm: Any, processes: Processes, x: Tensor) -> Tensor:
     norm._check_input_dim(x)
     axes = [axis for axis in range(x.ndim) if axis != 1]
     shape = [1, -1, *[1] * (x.ndim - 2)]
-    n = processes.add_up(torch.tensor(float(x.numel() // x.shape[1]), dtype=torch.float64, device=x.device)).item()
+    here = torch.tensor(float(x.numel() // x.shape[1]), dtype=torch.float64, device=x.device)
+    n = processes.sum_over_processes(here).item()
     if n < 2:
         raise ValueError(f"batch normalisation needs two values of each channel, a batch has {n:.0f}: raise batch_size")
     mean = total_both_ways(x.sum(axes), processes) / n
@@ -47,13 +48,13 @@ def _forward(norm: Any, processes: Processes, x: Tensor) -> Tensor:
     # Twice through x, as the squares of large numbers would cancel.
     variance = total_both_ways(centred.square().sum(axes), processes) / n
     if norm.training and norm.track_running_stats:
-        _keep(norm, mean.detach(), variance.detach() * (n / (n - 1)))
+        _update_running_statistics(norm, mean.detach(), variance.detach() * (n / (n - 1)))
     out = centred * torch.rsqrt(variance + norm.eps).view(shape)
     return out * norm.weight.view(shape) + norm.bias.view(shape) if norm.affine else out
 
 
 @torch.no_grad()
-def _keep(norm: Any, mean: Tensor, variance: Tensor) -> None:
+def _update_running_statistics(norm: Any, mean: Tensor, variance: Tensor) -> None:
     """Move the running statistics, as `torch.nn.BatchNorm1d` does."""
     norm.num_batches_tracked.add_(1)
     share = 1 / float(norm.num_batches_tracked) if norm.momentum is None else norm.momentum

@@ -20,16 +20,14 @@ from torch import nn
 
 from gapmin._utils.text import one_line
 from gapmin._version import __version__
-from gapmin.deep._plain import Refusal, check_size, decode, encode, is_int, parse_json
-from gapmin.deep._tensorfile import TensorFile, misfit, write_tensors
+from gapmin.deep._plain import ContentError, check_size, decode, encode, is_int
+from gapmin.deep._tensorfile import TensorFile, mismatch, write_tensors
+from gapmin.deep.config import saved_names
 from gapmin.deep.objectives import OBJECTIVES, Objective
 
 _FORMAT = 1
 _KEY = "gapmin"
-_YOURS = "module"
-_OF_THE_FIT = ("callbacks", "checkpoint_dir", "checkpoint_every", "random_state", "verbose")
-_OF_THE_MACHINE = ("device", "devices", "strategy", "accelerator", "timeout")
-_NOT_KEPT = _OF_THE_FIT + _OF_THE_MACHINE
+_OWN_MODULE = "module"
 _ENTRIES: dict[str, tuple[type, ...]] = {
     "format": (int,),
     "version": (str,),
@@ -52,16 +50,16 @@ def save(model: Any, path: str | os.PathLike[str]) -> None:
     path = Path(path)
     if not path.parent.is_dir():
         raise ValueError(f"{path} cannot be written: there is no folder {path.parent}")
-    params = {name: value for name, value in model.get_params(deep=False).items() if name not in _NOT_KEPT}
+    params = {name: getattr(model, name) for name in sorted(saved_names(type(model)))}
     if isinstance(params["extractor"], nn.Module):
-        params["extractor"] = {_YOURS: type(model.extractor).__name__}
+        params["extractor"] = {_OWN_MODULE: type(model.extractor).__name__}
     if isinstance(params.get("objective"), Objective):
         objective = params["objective"]
         known = {kind: name for name, kind in OBJECTIVES.items()}
         if type(objective) not in known:
             raise ValueError(f"{type(objective).__name__} is an objective of your own: save objective_.state_dict()")
         params["objective"] = {"name": known[type(objective)], "params": objective.get_params(deep=False)}
-    said = {
+    description = {
         "format": _FORMAT,
         "version": __version__,
         "class": type(model).__name__,
@@ -74,11 +72,11 @@ def save(model: Any, path: str | os.PathLike[str]) -> None:
         "history": model.history_,
     }
     try:
-        header = json.dumps(encode(said), allow_nan=False)
+        header = json.dumps(encode(description), allow_nan=False)
         check_size(header, "the header")
     except TypeError as error:
         raise ValueError(f"the model has a parameter that JSON cannot hold: {error}") from None
-    except Refusal as error:
+    except ContentError as error:
         raise ValueError(f"{path} could not be read again ({error}): keep the last entries of history_ only") from None
     write_tensors(path, model.objective_.state_dict(), {_KEY: header})
 
@@ -89,9 +87,9 @@ def load(cls: type[Model], path: str | os.PathLike[str], extractor: nn.Module | 
     try:
         with TensorFile(path) as file:
             model: Any = _describe(cls, path, file, extractor)
-            objective = _outline(model, path, file)
+            objective = _build_on_meta(model, path, file)
             tensors = file.read()
-    except Refusal as error:
+    except ContentError as error:
         raise ValueError(f"{path} is not a model that gapmin saved ({error}): give a file written by save()") from error
     objective._apply(lambda each: torch.empty_like(each, device="cpu") if each.is_meta else each)
     try:
@@ -99,50 +97,48 @@ def load(cls: type[Model], path: str | os.PathLike[str], extractor: nn.Module | 
     except RuntimeError as error:  # of a module of the user's, with a way of its own to take a state
         _refuse_to_fit(path, error, error)
     with np.errstate(all="ignore"):  # a file may hold weights that are not finite: `predict` says so
-        model._keep(objective)
+        model._set_objective(objective)
     return model
 
 
 def _describe(cls: type[Any], path: Path, file: TensorFile, extractor: nn.Module | None) -> Any:
     """Return the model that the header describes, with all that it has after a fit but its network."""
-    if _KEY not in file.metadata:
-        raise Refusal("its header does not describe a model")
-    said = parse_json(file.metadata[_KEY], "its description")
-    if not isinstance(said, dict) or not is_int(said.get("format")):
-        raise Refusal("its description names no format")
-    if said["format"] != _FORMAT:
-        version = one_line(said.get("version"))
-        raise ValueError(f"{path} was written by gapmin {version} in format {said['format']}: save it anew")
-    if said.keys() != _ENTRIES.keys():
-        raise Refusal(f"its description has not exactly {', '.join(_ENTRIES)}, but {one_line(sorted(said))}")
+    description = file.description(_KEY, "model")
+    if description["format"] != _FORMAT:
+        version = one_line(description.get("version"))
+        raise ValueError(f"{path} was written by gapmin {version} in format {description['format']}: save it anew")
+    if description.keys() != _ENTRIES.keys():
+        raise ContentError(
+            f"its description has not exactly {', '.join(_ENTRIES)}, but {one_line(sorted(description))}"
+        )
     for name, kinds in _ENTRIES.items():
-        if not isinstance(said[name], kinds) or isinstance(said[name], bool):
-            raise Refusal(f"the {name} of its description is {one_line(said[name])}")
-    kind = one_line(said["class"])
+        if not isinstance(description[name], kinds) or isinstance(description[name], bool):
+            raise ContentError(f"the {name} of its description is {one_line(description[name])}")
+    kind = one_line(description["class"])
     if kind != cls.__name__:
         raise ValueError(f"{path} holds a {kind}: read it with {kind}.load")
-    model = cls(**_params(cls, path, said["params"], extractor))
-    model.classes_ = _labels(said["classes"], "classes", file)
-    model.tasks_ = _labels(said["tasks"], "tasks", file)
+    model = cls(**_params(cls, path, description["params"], extractor))
+    model.classes_ = _labels(description["classes"], "classes", file)
+    model.tasks_ = _labels(description["tasks"], "tasks", file)
     for name, values, least in (("classes", model.classes_, 2), ("tasks", model.tasks_, 1)):
         if values.size < least or not np.array_equal(np.unique(values), values):
-            raise Refusal(f"its {name} {one_line(values.tolist())} are not {least} or more, sorted and each once")
-    model.input_shape_ = tuple(said["input_shape"])
+            raise ContentError(f"its {name} {one_line(values.tolist())} are not {least} or more, sorted and each once")
+    model.input_shape_ = tuple(description["input_shape"])
     if not all(is_int(side) and 0 < side < 2**31 for side in model.input_shape_) or len(model.input_shape_) > 64:
-        raise Refusal(f"its input_shape is {one_line(said['input_shape'])}")
-    if said["n_features_in"] is not None:
-        model.n_features_in_ = said["n_features_in"]
+        raise ContentError(f"its input_shape is {one_line(description['input_shape'])}")
+    if description["n_features_in"] is not None:
+        model.n_features_in_ = description["n_features_in"]
         if model.input_shape_[:1] != (model.n_features_in_,):
-            raise Refusal(f"its n_features_in is {model.n_features_in_} and its input_shape {model.input_shape_}")
-    if said["features"] is not None:
-        model.feature_names_in_ = _labels(said["features"], "features", file)
-        if model.feature_names_in_.dtype != object or said["n_features_in"] != model.feature_names_in_.size:
-            raise Refusal(
+            raise ContentError(f"its n_features_in is {model.n_features_in_} and its input_shape {model.input_shape_}")
+    if description["features"] is not None:
+        model.feature_names_in_ = _labels(description["features"], "features", file)
+        if model.feature_names_in_.dtype != object or description["n_features_in"] != model.feature_names_in_.size:
+            raise ContentError(
                 f"its features {one_line(model.feature_names_in_.tolist())} are no names of n_features_in columns"
             )
-    model.history_ = decode(said["history"])
+    model.history_ = decode(description["history"])
     if not all(isinstance(record, dict) for record in model.history_):
-        raise Refusal("its history is no list of records")
+        raise ContentError("its history is no list of records")
     return model
 
 
@@ -151,11 +147,11 @@ def _params(cls: type[Any], path: Path, params: dict[str, Any], extractor: nn.Mo
     params = dict(params)
     theirs = params.get("extractor")
     if isinstance(theirs, dict):
-        if theirs.keys() != {_YOURS} or not isinstance(theirs[_YOURS], str):
-            raise Refusal(f"its extractor is {one_line(theirs)}")
+        if theirs.keys() != {_OWN_MODULE} or not isinstance(theirs[_OWN_MODULE], str):
+            raise ContentError(f"its extractor is {one_line(theirs)}")
         if extractor is None:
             raise ValueError(
-                f"the extractor of {path} was your own {one_line(theirs[_YOURS])}: give load one of its kind, "
+                f"the extractor of {path} was your own {one_line(theirs[_OWN_MODULE])}: give load one of its kind, "
                 "extractor=..."
             )
         params["extractor"] = extractor
@@ -164,10 +160,10 @@ def _params(cls: type[Any], path: Path, params: dict[str, Any], extractor: nn.Mo
     objective = params.get("objective")
     if isinstance(objective, dict):
         if objective.keys() != {"name", "params"} or not isinstance(objective["params"], dict):
-            raise Refusal(f"its objective is {one_line(objective)}")
+            raise ContentError(f"its objective is {one_line(objective)}")
         kind = OBJECTIVES.get(objective["name"]) if isinstance(objective["name"], str) else None
         if kind is None:
-            raise Refusal(f"its objective {one_line(objective['name'])} is none of {', '.join(OBJECTIVES)}")
+            raise ContentError(f"its objective {one_line(objective['name'])} is none of {', '.join(OBJECTIVES)}")
         _check_params(kind, objective["params"])
         params["objective"] = kind(**objective["params"])
     _check_params(cls, params)
@@ -176,22 +172,22 @@ def _params(cls: type[Any], path: Path, params: dict[str, Any], extractor: nn.Mo
 
 def _check_params(kind: type[Any], params: dict[str, Any]) -> None:
     """Refuse parameters that are not exactly those of a class, or that it would not take."""
-    wanted = set(kind._get_param_names()) - set(_NOT_KEPT)
+    wanted = saved_names(kind)
     if params.keys() != wanted:
         name = min(params.keys() ^ wanted)
-        raise Refusal(f"{kind.__name__} {'has no' if name in params else 'lacks the'} parameter {one_line(name)}")
+        raise ContentError(f"{kind.__name__} {'has no' if name in params else 'lacks the'} parameter {one_line(name)}")
     for name, constraints in kind._parameter_constraints.items():
         value = params.get(name)
         # To Python a truth value is a number, so that any interval around 0 and 1 has it.
         if isinstance(value, (list, dict)) or (isinstance(value, bool) and "boolean" not in constraints):
-            raise Refusal(f"the parameter {name} of {kind.__name__} is {one_line(value)}")
+            raise ContentError(f"the parameter {name} of {kind.__name__} is {one_line(value)}")
     try:
         validate_parameter_constraints(kind._parameter_constraints, params, kind.__name__)
     except ValueError as error:
-        raise Refusal(one_line(error)) from error
+        raise ContentError(one_line(error)) from error
 
 
-def _outline(model: Any, path: Path, file: TensorFile) -> Objective:
+def _build_on_meta(model: Any, path: Path, file: TensorFile) -> Objective:
     """Return the network without memory, after comparing it with what the file says of its tensors."""
     heads = file.tensors.get("net.heads.weight1")
     if heads is None or len(heads.shape) != 3:
@@ -201,7 +197,7 @@ def _outline(model: Any, path: Path, file: TensorFile) -> Objective:
             objective: Objective = model._build(model.input_shape_, heads.shape[2])
     except (ValueError, RuntimeError, TypeError, OverflowError) as error:  # too large for any memory, for example
         _refuse_to_fit(path, error, error)
-    fault = misfit(objective.state_dict(), file.tensors)
+    fault = mismatch(objective.state_dict(), file.tensors)
     if fault is not None:
         _refuse_to_fit(path, fault)
     return objective
@@ -222,24 +218,24 @@ def _to_json(labels: NDArray[Any]) -> dict[str, Any]:
     return {"dtype": labels.dtype.str, "values": labels.tolist()}
 
 
-def _labels(said: dict[str, Any], name: str, file: TensorFile) -> NDArray[Any]:
+def _labels(stored: dict[str, Any], name: str, file: TensorFile) -> NDArray[Any]:
     """Return labels, each of which must be exactly what the file says it is."""
-    kind, values = said.get("dtype"), said.get("values")
-    if said.keys() != {"dtype", "values"} or not isinstance(kind, str) or not isinstance(values, list):
-        raise Refusal(f"its {name} are {one_line(said)}")
+    kind, values = stored.get("dtype"), stored.get("values")
+    if stored.keys() != {"dtype", "values"} or not isinstance(kind, str) or not isinstance(values, list):
+        raise ContentError(f"its {name} are {one_line(stored)}")
     if not _LABEL_DTYPE.fullmatch(kind):
-        raise Refusal(f"its {name} are of the unknown type {one_line(kind)}")
+        raise ContentError(f"its {name} are of the unknown type {one_line(kind)}")
     values, wanted = decode(values), _LABELS[kind[1]]
     if not all(type(each) is wanted for each in values):
-        raise Refusal(f"its {name} {one_line(values)} are not all of {kind}")
+        raise ContentError(f"its {name} {one_line(values)} are not all of {kind}")
     try:
         dtype = np.dtype(kind)
         if dtype.itemsize * len(values) > file.size + 2**20:  # texts are as long as the longest may be
-            raise Refusal(f"its {name} of {kind} would take {dtype.itemsize * len(values)} bytes")
+            raise ContentError(f"its {name} of {kind} would take {dtype.itemsize * len(values)} bytes")
         with np.errstate(all="ignore"):
             found = np.array(values, dtype=dtype)
     except (ValueError, TypeError, OverflowError) as error:
-        raise Refusal(f"its {name} {one_line(values)} are not of {kind}") from error
+        raise ContentError(f"its {name} {one_line(values)} are not of {kind}") from error
     if found.tolist() != values:
-        raise Refusal(f"its {name} {one_line(values)} are not of {kind}")
+        raise ContentError(f"its {name} {one_line(values)} are not of {kind}")
     return found

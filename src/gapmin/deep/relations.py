@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 import torch
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from torch import Tensor, nn
 
-from gapmin.linear._losses import Array as Matrix
-from gapmin.linear._simplex import project_simplex
+from gapmin._utils.typing import Array
+from gapmin.linear.solvers import project_simplex
 
 
 class RunningCost(nn.Module):
@@ -22,12 +22,12 @@ class RunningCost(nn.Module):
         self.register_buffer("total", torch.zeros(n_tasks, n_tasks))
         self.register_buffer("weight", torch.zeros(n_tasks, n_tasks))
 
-    def add(self, cost: Tensor, told: Tensor) -> None:
-        """Take in a batch's cost; `told`, which broadcasts to it, weighs its entries: 0 where it tells none."""
-        self.total += cost.detach() * told
-        self.weight += told
+    def add(self, cost: Tensor, weight: Tensor) -> None:
+        """Take in a batch's cost; `weight`, which broadcasts to it, weighs its entries: 0 where it tells none."""
+        self.total += cost.detach() * weight
+        self.weight += weight
 
-    def mean(self) -> Matrix:
+    def mean(self) -> Array:
         """Return the mean so far; 0 where nothing was seen."""
         return (self.total / self.weight.clamp_min(1e-12)).double().cpu().numpy()
 
@@ -37,7 +37,7 @@ class RunningCost(nn.Module):
         self.weight.zero_()
 
 
-def relation_costs(losses: ArrayLike, alignment: ArrayLike = 0.0, kind: str = "excess") -> Matrix:
+def relation_costs(losses: ArrayLike, alignment: ArrayLike = 0.0, kind: str = "excess") -> Array:
     """Return what a unit of weight on task k costs task j.
 
     Parameters
@@ -66,7 +66,7 @@ def relation_costs(losses: ArrayLike, alignment: ArrayLike = 0.0, kind: str = "e
     return cost + spread
 
 
-def relation_by_squares(costs: ArrayLike, strength: float) -> Matrix:
+def relation_by_squares(costs: ArrayLike, strength: float) -> Array:
     """Return for each row the weights on the simplex that minimise ``cost . w + strength ||w||^2``.
 
     The minimiser is the projection of ``-cost / (2 strength)``; with strength 0 all weight is on the cheapest, shared
@@ -87,7 +87,7 @@ def relation_by_squares(costs: ArrayLike, strength: float) -> Matrix:
     return project_simplex((least - given) / (2 * strength))
 
 
-def relation_by_norm(costs: ArrayLike, strength: float) -> Matrix:
+def relation_by_norm(costs: ArrayLike, strength: float) -> Array:
     """Return for each row the weights on the simplex that minimise ``cost . w + strength ||w||`` (AMTNN's step).
 
     Where ||w|| = s, the minimiser is that of ``cost . w + strength ||w||^2 / (2 s)``: one number to find for each row.
@@ -104,7 +104,7 @@ def relation_by_norm(costs: ArrayLike, strength: float) -> Matrix:
     return project_simplex(-above * ((low + high) / 2)[:, None])
 
 
-def relation_by_entropy(costs: ArrayLike, strength: float, own: float) -> Matrix:
+def relation_by_entropy(costs: ArrayLike, strength: float, own: float) -> Array:
     """Return weights with `own` on the task itself, the rest by exp(-cost / strength) (Murugesan et al. 2016).
 
     These minimise ``cost . w + strength KL(w || uniform)`` over the other tasks' weights.
@@ -124,7 +124,7 @@ def relation_by_entropy(costs: ArrayLike, strength: float, own: float) -> Matrix
     return relation
 
 
-def min_norm_weights(gram: ArrayLike) -> NDArray[np.float64]:
+def min_norm_weights(gram: ArrayLike) -> Array:
     """Return the weights on the simplex that minimise ``w' G w``: the shortest mix of gradients with Gram matrix G.
 
     Wolfe's algorithm: exact after finitely many steps.
@@ -165,7 +165,7 @@ def min_norm_weights(gram: ArrayLike) -> NDArray[np.float64]:
     return w / w.sum()
 
 
-def _affine_minimiser(G: Matrix) -> NDArray[np.float64]:
+def _affine_minimiser(G: Array) -> Array:
     """Return the weights of sum 1, of any sign, that minimise w' G w."""
     # In gradients of length one, so that those of almost learnt tasks are not lost to round-off.
     inverse = 1 / np.sqrt(np.maximum(np.diag(G), np.finfo(float).tiny))

@@ -37,7 +37,7 @@ class Processes:
         self.rank, self.size = dist.get_rank(group), dist.get_world_size(group)
         self.generator = torch.Generator()
 
-    def add_up(self, x: Tensor) -> Tensor:
+    def sum_over_processes(self, x: Tensor) -> Tensor:
         """Return the sum over all processes; no gradient."""
         out = x.detach().clone(memory_format=torch.contiguous_format)
         dist.all_reduce(out, group=self.group)
@@ -50,7 +50,7 @@ class Processes:
         return torch.stack(out)
 
 
-class Shares(tuple[int, ...]):
+class SharedSizes(tuple[int, ...]):
     """The number of rows of each task in this process's share of a batch; `whole` has those of the whole batch.
 
     It stands where a batch's `sizes` stand, so that who takes a mean by task need not be told of processes.
@@ -60,7 +60,7 @@ class Shares(tuple[int, ...]):
     processes: Processes
 
     @classmethod
-    def of(cls, here: Sequence[int], whole: Sequence[int], processes: Processes) -> Shares:
+    def make(cls, here: Sequence[int], whole: Sequence[int], processes: Processes) -> SharedSizes:
         """Return the shares with what belongs to them."""
         shares = cls(here)
         shares.whole, shares.processes = tuple(whole), processes
@@ -90,24 +90,28 @@ class SharedRows(TaskRows):
         else:  # a dataset says the shape of its rows only by one of them
             x, y, _ = super().take([rows[:1] for rows in chosen], device)
             batch = Batch(x[:0], y[:0], [0] * len(chosen))
-        return batch._replace(sizes=Shares.of(batch.sizes, [len(rows) for rows in chosen], self.processes))
+        return batch._replace(sizes=SharedSizes.make(batch.sizes, [len(rows) for rows in chosen], self.processes))
 
 
-def whole(sizes: Sequence[int]) -> Sequence[int]:
+def whole_sizes(sizes: Sequence[int]) -> Sequence[int]:
     """Return the number of rows of each task in the whole batch."""
-    return sizes.whole if isinstance(sizes, Shares) else sizes
+    return sizes.whole if isinstance(sizes, SharedSizes) else sizes
 
 
-def only(sizes: Sequence[int], k: int) -> Sequence[int]:
+def sizes_of_task(sizes: Sequence[int], k: int) -> Sequence[int]:
     """Return the sizes of the batch that has the rows of task k alone.
 
     Examples
     --------
-    >>> only((3, 2), 1)
+    >>> sizes_of_task((3, 2), 1)
     [0, 2]
     """
     here = [size if j == k else 0 for j, size in enumerate(sizes)]
-    return Shares.of(here, only(sizes.whole, k), sizes.processes) if isinstance(sizes, Shares) else here
+    return (
+        SharedSizes.make(here, sizes_of_task(sizes.whole, k), sizes.processes)
+        if isinstance(sizes, SharedSizes)
+        else here
+    )
 
 
 def total(x: Tensor, sizes: Sequence[int]) -> Tensor:
@@ -115,12 +119,12 @@ def total(x: Tensor, sizes: Sequence[int]) -> Tensor:
 
     What is made of it must be the same in every process; backwards, each has the whole gradient already.
     """
-    return _Total.apply(x, sizes.processes) if isinstance(sizes, Shares) else x
+    return _Total.apply(x, sizes.processes, False) if isinstance(sizes, SharedSizes) else x
 
 
 def means(values: Sequence[Tensor], counts: Sequence[int], sizes: Sequence[int]) -> Sequence[Tensor]:
     """Return the mean of each of `values`, of which there are so many over all processes."""
-    if not isinstance(sizes, Shares):
+    if not isinstance(sizes, SharedSizes):
         return [each.mean() for each in values]
     if not values:
         return []
@@ -129,7 +133,7 @@ def means(values: Sequence[Tensor], counts: Sequence[int], sizes: Sequence[int])
 
 def all_rows(x: Tensor, sizes: Sequence[int]) -> Tensor:
     """Return what belongs to the rows of the whole batch, in its order; no gradient."""
-    if not isinstance(sizes, Shares):
+    if not isinstance(sizes, SharedSizes):
         return x.detach()
     n = sum(sizes.whole)
     padded = x.new_zeros(-(-n // sizes.processes.size), *x.shape[1:])
@@ -138,43 +142,31 @@ def all_rows(x: Tensor, sizes: Sequence[int]) -> Tensor:
     return sizes.processes.gather(padded).transpose(0, 1).flatten(0, 1)[:n]
 
 
-def my_points(sizes: Sequence[int]) -> slice:
+def points_of_this_process(sizes: Sequence[int]) -> slice:
     """Return which of points that all processes have alike are for this one to work on."""
-    return slice(sizes.processes.rank, None, sizes.processes.size) if isinstance(sizes, Shares) else slice(None)
+    return slice(sizes.processes.rank, None, sizes.processes.size) if isinstance(sizes, SharedSizes) else slice(None)
 
 
 def uniform(shape: Sequence[int], like: Tensor, sizes: Sequence[int]) -> Tensor:
     """Draw numbers between 0 and 1, the same in all processes."""
-    if not isinstance(sizes, Shares):
+    if not isinstance(sizes, SharedSizes):
         return torch.rand(*shape, dtype=like.dtype, device=like.device)
     return torch.rand(*shape, dtype=like.dtype, generator=sizes.processes.generator).to(like.device)
 
 
 class _Total(torch.autograd.Function):
-    """The sum over processes, of which every process goes on to make the same."""
+    """The sum over processes; backwards, gradients add up as well (`both_ways`), or each process has the whole one."""
 
     @staticmethod
-    def forward(ctx, x, processes):  # type: ignore[no-untyped-def]
-        return processes.add_up(x)
-
-    @staticmethod
-    def backward(ctx, grad):  # type: ignore[no-untyped-def]
-        return grad, None
-
-
-class _TotalBothWays(torch.autograd.Function):
-    """The sum over processes, of which each makes something for its own rows: backwards, these add up as well."""
-
-    @staticmethod
-    def forward(ctx, x, processes):  # type: ignore[no-untyped-def]
-        ctx.processes = processes
-        return processes.add_up(x)
+    def forward(ctx, x, processes, both_ways):  # type: ignore[no-untyped-def]
+        ctx.processes = processes if both_ways else None
+        return processes.sum_over_processes(x)
 
     @staticmethod
     def backward(ctx, grad):  # type: ignore[no-untyped-def]
-        return _TotalBothWays.apply(grad, ctx.processes), None
+        return grad if ctx.processes is None else _Total.apply(grad, ctx.processes, True), None, None
 
 
 def total_both_ways(x: Tensor, processes: Processes) -> Tensor:
-    """Return the sum over all processes, for use on each one's own rows."""
-    return _TotalBothWays.apply(x, processes)
+    """Return the sum over all processes, of which each makes something for its own rows: gradients add up as well."""
+    return _Total.apply(x, processes, True)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import KW_ONLY, dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -14,18 +14,20 @@ from torch import Tensor
 
 from gapmin._utils.progress import counting
 from gapmin._version import __version__
-from gapmin.deep._plain import Refusal
-from gapmin.deep._resuming import check_generator, check_state, of_callbacks
+from gapmin.deep._plain import ContentError
+from gapmin.deep._resuming import check_generator, check_state, match_callbacks
 from gapmin.deep.batches import TaskRows, epoch_plan
 from gapmin.deep.callbacks import Callback, Record
 from gapmin.deep.checkpoint import read_checkpoint, refused, write_checkpoint
+from gapmin.deep.config import TrainingConfig
 from gapmin.deep.engine import Engine, Forward
 from gapmin.deep.objectives import Objective, Step
 
 CHECKPOINT = "checkpoint.safetensors"
 
 
-class Trainer:
+@dataclass(eq=False, repr=False)
+class Trainer(TrainingConfig):
     """Adam on an objective, epoch by epoch, over the batches of K tasks.
 
     Parameters
@@ -66,62 +68,42 @@ class Trainer:
         ``relation`` where it has one, and with validation rows ``validation_error`` and ``validation_task_error``.
     """
 
-    def __init__(
-        self,
-        objective: Objective,
-        *,
-        epochs: int = 120,
-        batch_size: int = 64,
-        lr: float = 2e-4,
-        lr_decay: float = 0.95,
-        lr_every: int = 5,
-        weight_decay: float = 1e-4,
-        sampling: str = "cycle",
-        device: torch.device | str = "cpu",
-        callbacks: Sequence[Callback] = (),
-        checkpoint_dir: str | os.PathLike[str] | None = None,
-        checkpoint_every: int | None = None,
-        fingerprint: dict[str, Any] | None = None,
-        task_names: Sequence[Any] | None = None,
-        seed: int = 0,
-        verbose: int = 0,
-        engine: Engine | None = None,
-    ) -> None:
-        self.objective = objective
-        self.epochs = epochs
-        self.batch_size = batch_size
-        self.lr = lr
-        self.lr_decay = lr_decay
-        self.lr_every = lr_every
-        self.sampling = sampling
-        self.engine = engine or Engine(device)
+    objective: Objective
+    _: KW_ONLY
+    device: torch.device | str = "cpu"
+    fingerprint: dict[str, Any] = field(default_factory=dict)
+    task_names: Sequence[Any] = ()
+    seed: int = 0
+    engine: Engine = None  # type: ignore[assignment]
+
+    def __post_init__(self) -> None:
+        objective = self.objective
+        self.engine = self.engine or Engine(self.device)
         self.device = self.engine.device
-        self.callbacks = list(callbacks)
+        self.callbacks = list(self.callbacks or ())
         for callback in self.callbacks:
             if not isinstance(callback, Callback):
                 raise TypeError(f"callbacks has {callback!r}: give objects of Callback")
-        self.path = None if checkpoint_dir is None else Path(checkpoint_dir) / CHECKPOINT
-        self.checkpoint_every = checkpoint_every
-        self.seed = seed
-        self.verbose = verbose if self.engine.rank == 0 else 0
-        self.task_names = [str(name) for name in (task_names or range(objective.net.n_tasks))]
+        self.path = None if self.checkpoint_dir is None else Path(self.checkpoint_dir) / CHECKPOINT
+        self.verbose = self.verbose if self.engine.rank == 0 else 0
+        self.task_names = [str(name) for name in (self.task_names or range(objective.net.n_tasks))]
         self.fingerprint = {
             "version": __version__,
             "objective": repr(objective),
             "shapes": {name: list(value.shape) for name, value in objective.state_dict().items()},
             "network": repr(objective.net),
-            "batch_size": batch_size,
-            "lr": [lr, lr_decay, lr_every, weight_decay],
-            "sampling": sampling,
-            "seed": seed,
-            **(fingerprint or {}),
+            "batch_size": self.batch_size,
+            "lr": [self.lr, self.lr_decay, self.lr_every, self.weight_decay],
+            "sampling": self.sampling,
+            "seed": self.seed,
+            **(self.fingerprint or {}),
         }
         self.history: list[Record] = []
         self.validates = False
         self._forward: Forward = objective
         objective.to(self.device)
         fused = self.device.type in ("cpu", "cuda")
-        self.make_optimizer = partial(torch.optim.Adam, lr=lr, weight_decay=weight_decay, fused=fused)
+        self.make_optimizer = partial(torch.optim.Adam, lr=self.lr, weight_decay=self.weight_decay, fused=fused)
         self.optimizer = self.make_optimizer(objective.parameters())
 
     def fit(self, rows: TaskRows, validation: TaskRows | None = None, holdout: TaskRows | None = None) -> list[Record]:
@@ -148,23 +130,20 @@ class Trainer:
 
     def _run(self, rows: TaskRows, validation: TaskRows | None, holdout: TaskRows | None) -> None:
         at = self._resume(-(-max(rows.sizes) // self.batch_size))
-        self.engine.in_first(self._begin)
+        self.engine.on_rank_zero(lambda: self._notify("begin"))
         name = type(self.objective).__name__
         with counting(self.epochs, at.epoch, self.verbose, name) as advance:
             while at.epoch < self.epochs and not at.stopped:
                 record = self._epoch(at, rows, validation, holdout)
                 error = f", error {record['validation_error']:.1%}" if validation is not None else ""
                 advance(at.epoch, f"{name}: loss {record['loss']:.3f}{error}")
-        self.engine.in_first(self._end)
-        self.engine.align(self.objective)
+        self.engine.on_rank_zero(lambda: self._notify("end"))
+        self.engine.broadcast_state(self.objective)
 
-    def _begin(self) -> None:
-        for callback in self.callbacks:
-            callback.begin(self)
-
-    def _end(self) -> None:
-        for callback in self.callbacks:
-            callback.end(self)
+    def _notify(self, event: str, *details: Any) -> bool:
+        """Call a method of every callback; return whether any of them asks to stop."""
+        answers = [getattr(callback, event)(self, *details) for callback in self.callbacks]  # each sees every epoch
+        return any(answers)
 
     def _epoch(self, at: _Position, rows: TaskRows, validation: TaskRows | None, holdout: TaskRows | None) -> Record:
         for group in self.optimizer.param_groups:
@@ -177,25 +156,30 @@ class Trainer:
             at.add(step, [len(each) > 0 for each in plan[at.step]])
             if self.checkpoint_every and at.step % self.checkpoint_every == 0 and at.step < len(plan):
                 self._checkpoint(at)
-        means = self._finite(at.means(self.task_names), at.epoch)
+        means = at.means(self.task_names)
+        if not np.isfinite(means["loss"]):
+            raise ValueError(
+                f"the loss is {means['loss']} in epoch {at.epoch + 1}: take a smaller lr ({self.lr} now), "
+                "scale the features, or lower the objective's weights"
+            )
         if holdout is not None:
             self.objective.eval()
             with torch.no_grad():
                 for batch in holdout.side_by_side(max(self.batch_size, 256), self.device):
                     self.objective.observe(batch)
         self.objective.end_epoch()
-        record = {"epoch": at.epoch + 1, "lr": self.optimizer.param_groups[0]["lr"], **means, **self._after(validation)}
+        record = {
+            "epoch": at.epoch + 1,
+            "lr": self.optimizer.param_groups[0]["lr"],
+            **means,
+            **self._evaluate(validation),
+        }
         self.history.append(record)
-        at.next_epoch()
-        self.history[-1], at.stopped = self.engine.in_first(lambda: self._show(record))
-        self.engine.align(self.objective)
+        at.epoch, at.step, at.sums, at.seen = at.epoch + 1, 0, {}, torch.zeros_like(at.seen)
+        self.history[-1], at.stopped = self.engine.on_rank_zero(lambda: (record, self._notify("epoch", record)))
+        self.engine.broadcast_state(self.objective)
         self._checkpoint(at)
         return self.history[-1]
-
-    def _show(self, record: Record) -> tuple[Record, bool]:
-        # Every callback sees every epoch, also the last.
-        wishes = [callback.epoch(self, record) for callback in self.callbacks]
-        return record, any(wishes)
 
     def step(self, batch: Any) -> Step:
         """Take one step of the optimiser."""
@@ -205,15 +189,7 @@ class Trainer:
         self.optimizer.step()
         return step
 
-    def _finite(self, means: Record, epoch: int) -> Record:
-        if not np.isfinite(means["loss"]):
-            raise ValueError(
-                f"the loss is {means['loss']} in epoch {epoch + 1}: take a smaller lr ({self.lr} now), "
-                "scale the features, or lower the objective's weights"
-            )
-        return means
-
-    def _after(self, validation: TaskRows | None) -> Record:
+    def _evaluate(self, validation: TaskRows | None) -> Record:
         """Return what is known once an epoch is over: the relation, and the errors on validation rows."""
         record: Record = {}
         if (relation := getattr(self.objective, "relation", None)) is not None:
@@ -227,22 +203,16 @@ class Trainer:
     def _checkpoint(self, at: _Position) -> None:
         if self.path is not None:
             path = self.path
-            self.engine.in_first(lambda: write_checkpoint(path, self._state(at), self.fingerprint))
+            self.engine.on_rank_zero(lambda: write_checkpoint(path, self._state(at), self.fingerprint))
 
     def _state(self, at: _Position) -> dict[str, Any]:
         names = [name for name, _ in self.objective.named_parameters()]
-        # As tensors, the relations of many epochs of many tasks do not weigh down the checkpoint's header.
-        as_tensor = [
-            {**record, "relation": torch.tensor(record["relation"], dtype=torch.float64)}
-            if "relation" in record
-            else record
-            for record in self.history
-        ]
         return {
             "objective": self.objective.state_dict(),
-            "optimizer": {names[i]: kept for i, kept in self.optimizer.state_dict()["state"].items()},
-            "position": at.state_dict(),
-            "history": as_tensor,
+            "optimizer": {names[i]: slots for i, slots in self.optimizer.state_dict()["state"].items()},
+            "position": vars(at),
+            # As tensors, the relations of many epochs of many tasks do not weigh down the checkpoint's header.
+            "history": _with_relation(self.history, partial(torch.tensor, dtype=torch.float64)),
             "callbacks": [[type(callback).__name__, callback.state_dict()] for callback in self.callbacks],
             "rng": self.engine.rng_state(),
         }
@@ -253,61 +223,58 @@ class Trainer:
         if state is not None:
             try:
                 check_generator(state["rng"])
-            except Refusal as error:
+            except ContentError as error:
                 raise refused(self.path, error) from error
         return state
 
     def _resume(self, n_steps: int) -> _Position:
-        at = _Position(self.objective.net.n_tasks)
-        state = None if self.path is None else self.engine.in_first(lambda: self._read(n_steps))
+        state = None if self.path is None else self.engine.on_rank_zero(lambda: self._read(n_steps))
         if state is None:
             self.history = []
-            return at
+            return _Position(0, 0, stopped=False, sums={}, seen=torch.zeros(self.objective.net.n_tasks))
         if state["position"]["epoch"] > self.epochs:
             raise ValueError(
                 f"{self.path} is {state['position']['epoch']} epochs far, and epochs is {self.epochs}: "
                 "ask for as many, or name another checkpoint_dir"
             )
         try:
-            for callback, mine in of_callbacks(self.callbacks, state["callbacks"]):
+            for callback, mine in match_callbacks(self.callbacks, state["callbacks"]):
                 callback.load_state_dict(mine)
         except Exception as error:  # whatever the callback's own code makes of a state that is not its own
             raise refused(self.path, f"{type(error).__name__} of a callback: {error}") from error
         self.objective.load_state_dict(state["objective"])
         self._load_optimizer(state["optimizer"])
-        at.load_state_dict(state["position"], self.device)
-        self.history = [
-            {**record, "relation": record["relation"].tolist()} if "relation" in record else record
-            for record in state["history"]
-        ]
+        sums = {name: value.to(self.device) for name, value in state["position"]["sums"].items()}
+        self.history = _with_relation(state["history"], Tensor.tolist)
         self.engine.set_rng_state(state["rng"])
-        return at
+        return _Position(**state["position"] | {"sums": sums})
 
     def _load_optimizer(self, state: dict[str, dict[str, Tensor]]) -> None:
-        kept = {}
+        slots = {}
         for i, (name, parameter) in enumerate(self.objective.named_parameters()):
             if name in state:
                 # In the memory format of the parameter: a fused step goes through the memory of both in one order.
-                kept[i] = {
+                slots[i] = {
                     slot: torch.empty_like(parameter).copy_(value) if value.ndim else value
                     for slot, value in state[name].items()
                 }
         groups = self.optimizer.state_dict()["param_groups"]
-        self.optimizer.load_state_dict({"state": kept, "param_groups": groups})
+        self.optimizer.load_state_dict({"state": slots, "param_groups": groups})
 
 
+def _with_relation(history: list[Record], convert: Callable[[Any], Any]) -> list[Record]:
+    return [each | {"relation": convert(each["relation"])} if "relation" in each else each for each in history]
+
+
+@dataclass
 class _Position:
     """Where a run is, and the sums of the epoch so far."""
 
-    def __init__(self, n_tasks: int) -> None:
-        self.epoch = self.step = 0
-        self.stopped = False
-        self.n_tasks = n_tasks
-        self._start_epoch()
-
-    def _start_epoch(self) -> None:
-        self.sums: dict[str, Tensor] = {}
-        self.seen = torch.zeros(self.n_tasks)
+    epoch: int
+    step: int
+    stopped: bool
+    sums: dict[str, Tensor]
+    seen: Tensor  #: how many batches had rows of each task
 
     def add(self, step: Step, present: Sequence[bool]) -> None:
         self.step += 1
@@ -323,17 +290,6 @@ class _Position:
         means: Record = {name: float(value) / self.step for name, value in sums.items()}
         return {"loss": means.pop("loss"), "task_loss": dict(zip(task_names, by_task, strict=True)), **means}
 
-    def next_epoch(self) -> None:
-        self.epoch, self.step = self.epoch + 1, 0
-        self._start_epoch()
-
-    def state_dict(self) -> dict[str, Any]:
-        return {"epoch": self.epoch, "step": self.step, "stopped": self.stopped, "sums": self.sums, "seen": self.seen}
-
-    def load_state_dict(self, state: dict[str, Any], device: torch.device) -> None:
-        self.epoch, self.step, self.stopped, self.seen = (state[each] for each in ("epoch", "step", "stopped", "seen"))
-        self.sums = {name: value.to(device) for name, value in state["sums"].items()}
-
 
 @torch.no_grad()
 def task_errors(
@@ -345,7 +301,7 @@ def task_errors(
     for batch in rows.in_order(1024, device):
         logits = objective.net.own(batch).logits
         wrong[int(np.argmax(batch.sizes))] += int((logits.argmax(1) != batch.y).sum())
-    wrong = wrong if engine is None else engine.add_up(wrong)
+    wrong = wrong if engine is None else engine.sum_over_processes(wrong)
     return (wrong / np.maximum(rows.sizes, 1)).tolist()
 
 

@@ -20,7 +20,7 @@ from torch import Tensor, nn
 
 from gapmin._utils.text import one_line
 from gapmin.deep._pickles import HoldsObjectsError, check_pickles
-from gapmin.deep._plain import Refusal
+from gapmin.deep._plain import ContentError
 from gapmin.deep._tensorfile import TensorFile, open_regular
 from gapmin.deep.nets import AlexNet, ResNet18
 
@@ -199,7 +199,7 @@ def _content(path: Path) -> bytes:
             return file.read()
     except FileNotFoundError:
         raise FileNotFoundError(f"{path} is not there: give a file of weights") from None
-    except (OSError, Refusal) as error:
+    except (OSError, ContentError) as error:
         raise ValueError(f"{path} cannot be read ({one_line(error)}): give a file of weights") from error
 
 
@@ -261,11 +261,13 @@ def _read_pickle(content: bytes) -> dict[str, _Entry] | None:
         isinstance(name, str) and _is_plain(tensor) for name, tensor in found.items()
     ):
         return None
-    return {name: _Entry(tuple(tensor.shape), tensor.dtype, partial(_as_is, tensor)) for name, tensor in found.items()}
+    return _in_memory(found)
 
 
-def _as_is(tensor: Tensor) -> Tensor:
-    return tensor
+def _in_memory(tensors: Mapping[str, Tensor]) -> dict[str, _Entry]:
+    return {
+        name: _Entry(tuple(each.shape), each.dtype, partial(torch.as_tensor, each)) for name, each in tensors.items()
+    }
 
 
 def _is_plain(value: object) -> bool:
@@ -274,8 +276,7 @@ def _is_plain(value: object) -> bool:
 
 def _read_safetensors(content: bytes) -> dict[str, _Entry]:
     with TensorFile(io.BytesIO(content)) as file:
-        tensors = file.read()
-    return {name: _Entry(tuple(each.shape), each.dtype, partial(_as_is, each)) for name, each in tensors.items()}
+        return _in_memory(file.read())
 
 
 def _read_npz(content: bytes) -> dict[str, _Entry]:
@@ -309,28 +310,21 @@ _READERS: dict[str, Callable[[bytes], dict[str, _Entry] | None]] = {
 
 def _check_fit(path: Path, wanted: Mapping[str, Tensor], found: Mapping[str, _Entry]) -> None:
     missing = [name for name in wanted.keys() - found.keys() if not name.endswith("num_batches_tracked")]
-    if missing:
-        raise ValueError(
-            f"{path} lacks {_listed(missing)}: give the file of this network, or load a part with prefix, as in "
-            'prefix="features."'
-        )
     unknown = [name for name in found.keys() - wanted.keys() if not name.startswith(_LAST_LAYERS)]
-    if unknown:
+    if missing or unknown:
+        fault = f"lacks {_listed(missing)}" if missing else f"has {_listed(unknown)}, which the module lacks"
         raise ValueError(
-            f"{path} has {_listed(unknown)}, which the module lacks: give the file of this network, or load a part "
-            'with prefix, as in prefix="features."'
+            f'{path} {fault}: give the file of this network, or load a part with prefix, as in prefix="features."'
         )
     for name in [name for name in wanted if name in found]:
-        if tuple(wanted[name].shape) != found[name].shape:
-            raise ValueError(
-                f"{name} has the shape {found[name].shape} in {path} and {tuple(wanted[name].shape)} in the "
-                "module: give the file of this network"
-            )
-        if wanted[name].is_floating_point() != found[name].dtype.is_floating_point:
-            raise ValueError(
-                f"{name} is {found[name].dtype} in {path} and {wanted[name].dtype} in the module: give the file of "
-                "this network"
-            )
+        ours, theirs = wanted[name], found[name]
+        if tuple(ours.shape) != theirs.shape:
+            fault = f"has the shape {theirs.shape} in {path} and {tuple(ours.shape)} in the module"
+        elif ours.is_floating_point() != theirs.dtype.is_floating_point:
+            fault = f"is {theirs.dtype} in {path} and {ours.dtype} in the module"
+        else:
+            continue
+        raise ValueError(f"{name} {fault}: give the file of this network")
 
 
 def _listed(names: Iterable[str]) -> str:

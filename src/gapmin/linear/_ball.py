@@ -10,24 +10,25 @@ import scipy.sparse as sp
 from scipy.optimize import brentq
 from sklearn.utils import check_random_state
 
+from gapmin._utils.typing import Array
 from gapmin.linear._logistic import WeightedLogisticRegression
-from gapmin.linear._losses import LOSSES, Array, Loss, Power, log_loss
-from gapmin.linear._matrix import in_unit, largest, squared_norms, unit
-from gapmin.linear._problem import Rows
+from gapmin.linear._losses import LOSS_BY_NAME, Loss, Power, log_loss
+from gapmin.linear._matrix import in_unit, largest, squared_norms, stack, unit
+from gapmin.linear._problem import WeightedRows
 
 _MARGIN = ("logistic", "hinge")
 _RANDOM_STARTS, _RACE, _LEADERS = 8, 30, 8
 _WIDTHS = np.array([0.01, 3e-3, 1e-3, 1e-4, 1e-5])
 """Widths of the softened kinks, in the largest score; wider ones melt hills together and lead to the wrong one."""
 
-Objective = Callable[[Array], tuple[Array, Array]]
+ColumnObjective = Callable[[Array], tuple[Array, Array]]
 
 
 def search_ball(
-    loss: str, target: Rows, source: Rows, radius: float, max_iter: int, random_state: Any
+    loss: str, target: WeightedRows, source: WeightedRows, radius: float, max_iter: int, random_state: Any
 ) -> tuple[float, Array]:
     """Climb L_T - L_S and L_S - L_T from every start; return the best value found and its h."""
-    function = LOSSES[loss]
+    function = LOSS_BY_NAME[loss]
     units = _Units(function, target, source)
     X, y, weight = units.stacked
     radius = radius / units.of_hypothesis
@@ -56,19 +57,19 @@ def _starts(loss: str, X: Any, y: Array, weight: Array, radius: float, max_iter:
     n_columns = X.shape[1]
     if loss in _MARGIN:
         # Sec. 4.1.2: the relabelled classification, regularised by balls of several radii.
-        relabelled = _objective(LOSSES["logistic"], X, np.where(weight > 0, y, -y), -np.abs(weight))
+        relabelled = _objective(LOSS_BY_NAME["logistic"], X, np.where(weight > 0, y, -y), -np.abs(weight))
         radii = radius * np.array([1.0, 0.3, 0.1, 0.01])
         likely = _ascend(relabelled, np.zeros((n_columns, radii.size)), np.ones(radii.size), radii, max_iter, tol=1e-4)
     else:
         likely = _squared_ends(X, y, weight, radius)
-    slope = _objective(LOSSES[loss], X, y, weight)(np.zeros((n_columns, 1)))[1]
+    slope = _objective(LOSS_BY_NAME[loss], X, y, weight)(np.zeros((n_columns, 1)))[1]
     random = check_random_state(0 if random_state is None else random_state).normal(size=(n_columns, _RANDOM_STARTS))
     ends = np.hstack([likely, slope, random])
     ends = ends * (radius / tiny(_norm(ends)))
     return np.hstack([likely, -likely, ends, -ends, np.zeros((n_columns, 1))])
 
 
-def _objective(loss: Loss, X: Any, y: Array, weight: Array, width: float = 0.0) -> Objective:
+def _objective(loss: Loss, X: Any, y: Array, weight: Array, width: float = 0.0) -> ColumnObjective:
     """Return sum_i weight_i loss_i and its gradient as a function of hypotheses in columns.
 
     With a `width`, max(low * r, high * r) of a loss with kinks becomes low * r + (high - low) * softplus(r).
@@ -94,7 +95,7 @@ def _objective(loss: Loss, X: Any, y: Array, weight: Array, width: float = 0.0) 
 
 
 def _ascend(
-    objective: Objective, H: Array, sign: Array, radius: Array | float, max_iter: int, tol: float = 1e-10
+    objective: ColumnObjective, H: Array, sign: Array, radius: Array | float, max_iter: int, tol: float = 1e-10
 ) -> Array:
     """Climb sign * objective from every column of H at once, each on its own ball; no step goes down."""
 
@@ -123,11 +124,11 @@ def _ascend(
     return H
 
 
-def largest_squared(target: Rows, source: Rows, radius: float) -> tuple[float, Array]:
+def largest_squared(target: WeightedRows, source: WeightedRows, radius: float) -> tuple[float, Array]:
     """Return the exact maximum of |L_T - L_S| for the squared loss, and its h."""
-    units = _Units(LOSSES["squared"], target, source)
+    units = _Units(LOSS_BY_NAME["squared"], target, source)
     ends = _squared_ends(*units.stacked, radius / units.of_hypothesis) * units.of_hypothesis
-    values = [_attained(LOSSES["squared"], target, source, h) for h in ends.T]
+    values = [_attained(LOSS_BY_NAME["squared"], target, source, h) for h in ends.T]
     best = int(np.argmax(values))
     return values[best], ends[:, best]
 
@@ -171,7 +172,7 @@ def _largest_on_ball(A: Array, b: Array, radius: float) -> Array:
     return V @ (h * (radius / np.linalg.norm(h)))
 
 
-def half_space(target: Rows, source: Rows) -> tuple[float, Array]:
+def half_space(target: WeightedRows, source: WeightedRows) -> tuple[float, Array]:
     """Return the largest |P_T(A) - P_S(A)| over half-spaces along a few logistic regressions, and its (w, b)."""
     X, _, weight = _stack(target, source)
     scale = unit(largest(X))
@@ -192,7 +193,7 @@ def half_space(target: Rows, source: Rows) -> tuple[float, Array]:
     return min(best[0], 1.0), best[1]
 
 
-def _attained(loss: Loss, target: Rows, source: Rows, h: Array) -> float:
+def _attained(loss: Loss, target: WeightedRows, source: WeightedRows, h: Array) -> float:
     """Return |L_T(h) - L_S(h)|, each summed alone so that equal domains give 0."""
     risks = [float(each.weight @ loss.value(each.X @ h, each.y)) for each in (target, source)]
     return abs(risks[0] - risks[1])
@@ -201,17 +202,16 @@ def _attained(loss: Loss, target: Rows, source: Rows, h: Array) -> float:
 class _Units:
     """The rows of both, with features and labels of about 1 for the tolerances here, and what h is measured in then."""
 
-    def __init__(self, loss: Loss, target: Rows, source: Rows) -> None:
+    def __init__(self, loss: Loss, target: WeightedRows, source: WeightedRows) -> None:
         X, y, weight = _stack(target, source)
         x_unit, y_unit = unit(largest(X)), unit(largest(y)) if isinstance(loss, Power) else 1.0
         self.stacked = in_unit(X, x_unit), in_unit(y, y_unit), weight
         self.of_hypothesis = y_unit / x_unit
 
 
-def _stack(target: Rows, source: Rows) -> tuple[Any, Array, Array]:
+def _stack(target: WeightedRows, source: WeightedRows) -> tuple[Any, Array, Array]:
     """Return the rows of both and the weights that make sums differences: positive target, negative source."""
-    parts = target.X, source.X
-    X = sp.vstack(parts, format="csr") if any(map(sp.issparse, parts)) else np.vstack(parts)
+    X = stack([target.X, source.X])
     return X, np.concatenate([target.y, source.y]), np.concatenate([target.weight, -source.weight])
 
 

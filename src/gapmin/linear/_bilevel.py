@@ -9,9 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
-from gapmin.linear._losses import Array, Loss
+from gapmin._utils.typing import Array
+from gapmin.linear._losses import Loss
 from gapmin.linear._matrix import largest
-from gapmin.linear._problem import Problem, Rows
+from gapmin.linear._problem import Problem, WeightedRows
 from gapmin.linear._simplex import project_capped
 from gapmin.linear._solver import CholeskyMetric, Metric, minimise
 
@@ -19,7 +20,7 @@ _RESOLVED = 1e-14
 """What can be known of a sum of numbers of about 1."""
 
 
-class Inner:
+class InnerProblem:
     """One inner problem, sum_i w_i loss_i + ridge ||h||^2 over some rows, solved again and again as weights move."""
 
     def __init__(self, X: Any, y: Array, loss: Loss, ridge: float, tol: float = 1e-9) -> None:
@@ -31,7 +32,7 @@ class Inner:
 
     def fit(self, weight: Array) -> Array:
         """Return the minimiser, from where the last one was."""
-        self.problem = Problem([Rows(self.X, self.y, weight)], self.loss, self.ridge)
+        self.problem = Problem([WeightedRows(self.X, self.y, weight)], self.loss, self.ridge)
         found = minimise(self.problem, self.h, metric=self.metric, tol=self.tol, max_iter=200)
         self.h, self.metric = found.h, found.metric
         return self.h
@@ -43,12 +44,15 @@ class Inner:
 
 
 @dataclass(frozen=True)
-class _Fold:
-    """Rows to train the two minimisers on, and rows to measure their losses on; numbers within source and target."""
+class _FoldOfDomain:
+    """Rows of source or target that train its minimiser in one fold, and rows to measure the losses on."""
 
-    train: tuple[NDArray[np.intp], NDArray[np.intp]]
-    test: tuple[NDArray[np.intp], NDArray[np.intp]]
-    scale: tuple[float, float]
+    train: NDArray[np.intp]
+    test: NDArray[np.intp]
+    scale: float
+    inner: InnerProblem
+    X: Any
+    y: Array
 
 
 class GapOfWeights:
@@ -84,69 +88,49 @@ class GapOfWeights:
         tol: float = 1e-9,
     ) -> None:
         self.loss = loss
-        self.rows = (np.flatnonzero(~in_target), np.flatnonzero(in_target))
-        self.folds = self._folds(fold)
-        sides = [[(X[self.rows[s][f.train[s]]], y[self.rows[s][f.train[s]]]) for s in (0, 1)] for f in self.folds]
-        self.inner = [[Inner(*side, loss, ridge, tol) for side in pair] for pair in sides]
-        if fold is None:
-            self.measured = sides
-        else:
-            self.measured = [
-                [(X[self.rows[s][f.test[s]]], y[self.rows[s][f.test[s]]]) for s in (0, 1)] for f in self.folds
-            ]
-
-    def _folds(self, fold: NDArray[np.intp] | None) -> list[_Fold]:
-        if fold is None:
-            everything = (np.arange(self.rows[0].size), np.arange(self.rows[1].size))
-            return [_Fold(everything, everything, (1.0, 1.0))]
-        numbers = np.unique(fold)
-        found = []
-        for each in numbers:
-            there = tuple(fold[rows] == each for rows in self.rows)
-            train = (np.flatnonzero(~there[0]), np.flatnonzero(~there[1]))
-            test = (np.flatnonzero(there[0]), np.flatnonzero(there[1]))
-            scale = tuple(rows.size / max(kept.size, 1) for rows, kept in zip(self.rows, train, strict=True))
-            found.append(_Fold(train, test, (scale[0], scale[1])))
-        return found
+        self.folds: list[list[_FoldOfDomain]] = []
+        for number in [None] if fold is None else np.unique(fold):
+            pair = []
+            for rows in (np.flatnonzero(~in_target), np.flatnonzero(in_target)):
+                train, test = (rows, rows) if fold is None else (rows[fold[rows] != number], rows[fold[rows] == number])
+                inner = InnerProblem(X[train], y[train], loss, ridge, tol)
+                measured = (inner.X, inner.y) if fold is None else (X[test], y[test])
+                pair.append(_FoldOfDomain(train, test, rows.size / max(train.size, 1), inner, *measured))
+            self.folds.append(pair)
 
     def evaluate(self, gamma: Array) -> tuple[float, Array]:
         """Return the gap and its gradient in the weights."""
-        weight = tuple(gamma[rows] for rows in self.rows)
-        value = 0.0
-        gradient = (np.zeros(self.rows[0].size), np.zeros(self.rows[1].size))
-        for f, inner, measured in zip(self.folds, self.inner, self.measured, strict=True):
-            h = [inner[s].fit(f.scale[s] * weight[s][f.train[s]]) for s in (0, 1)]
+        value, gradient = 0.0, np.zeros_like(gamma)
+        for pair in self.folds:
+            h = [part.inner.fit(part.scale * gamma[part.train]) for part in pair]
             pull = [np.zeros_like(h[0]), np.zeros_like(h[0])]  # the derivative of the gap in h_S and in h_T
-            for s in (0, 1):
-                (X, y), w = measured[s], weight[s][f.test[s]]
+            for s, part in enumerate(pair):
+                X, y, w = part.X, part.y, gamma[part.test]
                 own, other = np.asarray(X @ h[s]), np.asarray(X @ h[1 - s])
                 worse = self.loss.value(other, y) - self.loss.value(own, y)
                 value += float(w @ worse)
-                gradient[s][f.test[s]] += worse
+                gradient[part.test] += worse
                 pull[s] -= X.T @ (w * self.loss.gradient(own, y))
                 pull[1 - s] += X.T @ (w * self.loss.gradient(other, y))
-            for s in (0, 1):
+            for s, part in enumerate(pair):
                 # dh / dgamma_i = -Hessian^-1 scale grad loss_i(h)
-                adjoint = inner[s].solve_hessian(pull[s])
-                X, y = inner[s].X, inner[s].y
+                adjoint = part.inner.solve_hessian(pull[s])
+                X, y = part.inner.X, part.inner.y
                 slope = self.loss.gradient(np.asarray(X @ h[s]), y)
-                gradient[s][f.train[s]] -= f.scale[s] * slope * np.asarray(X @ adjoint)
-        whole = np.empty_like(gamma)
-        for rows, part in zip(self.rows, gradient, strict=True):
-            whole[rows] = part
-        return value, whole
+                gradient[part.train] -= part.scale * slope * np.asarray(X @ adjoint)
+        return value, gradient
 
 
 @dataclass(frozen=True)
-class Groups:
+class WeightGroups:
     """Rows that share a weight: gamma_i = theta_group(i) share_i, theta on the simplex under caps."""
 
     of_row: NDArray[np.intp]
     share: Array
     count: Array
     cap: Array
-    in_target: NDArray[np.bool_]
-    target_share: float | None
+    totals: list[tuple[NDArray[np.bool_], float]]
+    """Which groups share which part of the whole weight."""
 
     def gamma(self, theta: Array) -> Array:
         """Return the weight of each row."""
@@ -158,19 +142,17 @@ class Groups:
 
     def project(self, theta: Array) -> Array:
         """Return the nearest allowed theta; distances are measured as ||Gamma||, so that large groups move easily."""
-        if self.target_share is None:
-            return project_capped(theta, self.cap, 1.0, self.count)
         new = np.empty_like(theta)
-        for part, total in ((self.in_target, self.target_share), (~self.in_target, 1 - self.target_share)):
+        for part, total in self.totals:
             new[part] = project_capped(theta[part], self.cap[part], total, self.count[part])
         return new
 
 
-class Outer:
+class OuterObjective:
     """The objective of the weights."""
 
     def __init__(
-        self, fit: Inner, gap: GapOfWeights, groups: Groups, multiplicity: Array, lam1: float, lam2: float
+        self, fit: InnerProblem, gap: GapOfWeights, groups: WeightGroups, multiplicity: Array, lam1: float, lam2: float
     ) -> None:
         self.fit, self.gap, self.groups = fit, gap, groups
         self.multiplicity, self.lam1, self.lam2 = multiplicity, lam1, lam2
@@ -190,12 +172,12 @@ class Outer:
         return value, self.groups.back(gradient + 2 * self.lam2 * spread)
 
 
-def descend(outer: Outer, theta: Array, max_iter: int, tol: float) -> tuple[Array, list[float]]:
+def descend_weights(outer: OuterObjective, theta: Array, max_iter: int, tol: float) -> tuple[Array, list[float]]:
     """Projected gradient with Barzilai-Borwein steps, shortened until the objective falls: it never rises.
 
     Parameters
     ----------
-    outer : Outer
+    outer : OuterObjective
     theta : ndarray
         Where to start.
     max_iter : int
@@ -228,7 +210,7 @@ def descend(outer: Outer, theta: Array, max_iter: int, tol: float) -> tuple[Arra
     return theta, history
 
 
-def deal_folds(domain: NDArray[np.int64], y: Array | None, n_folds: int, random_state: Any) -> NDArray[np.intp]:
+def assign_folds(domain: NDArray[np.int64], y: Array | None, n_folds: int, random_state: Any) -> NDArray[np.intp]:
     """Return a fold for each row, every domain and class spread over all of them as evenly as can be."""
     random = check_random_state(random_state)
     fold = np.empty(domain.size, dtype=np.intp)
@@ -248,7 +230,7 @@ def deal_folds(domain: NDArray[np.int64], y: Array | None, n_folds: int, random_
     return fold
 
 
-def optimism(fit: Inner, gamma: Array) -> float:
+def optimism(fit: InnerProblem, gamma: Array) -> float:
     """Return what lam2 has to be for lam2 ||Gamma||^2 to be the optimism of the training loss (Takeuchi 1976).
 
     The training loss of the minimiser is below its risk by about tr(Hessian^-1 sum_i gamma_i^2 g_i g_i'), g_i the
@@ -256,5 +238,5 @@ def optimism(fit: Inner, gamma: Array) -> float:
     """
     h = fit.fit(gamma)
     slope = gamma * fit.loss.gradient(np.asarray(fit.X @ h), fit.y)
-    outer = Problem([Rows(fit.X, fit.y, slope**2)], fit.loss, 0.0).gram([slope**2])
+    outer = Problem([WeightedRows(fit.X, fit.y, slope**2)], fit.loss, 0.0).gram([slope**2])
     return float(np.trace(np.linalg.solve(fit.problem.hessian(h[None]), outer)) / (gamma @ gamma))

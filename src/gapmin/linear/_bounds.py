@@ -9,8 +9,8 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from gapmin.linear._losses import Loss
-from gapmin.linear._problem import Rows
+from gapmin.gap import RiskBound
+from gapmin.linear._problem import WeightedRows
 from gapmin.linear.discrepancy import y_discrepancy
 
 Form = Literal["printed", "sharp"]
@@ -44,7 +44,7 @@ class Constants:
         return {**{name: getattr(self, name) for name in names}, **more}
 
 
-class Given(NamedTuple):
+class GivenConstants(NamedTuple):
     """What the user knows of the constants; None is measured."""
 
     R: float | None
@@ -59,64 +59,6 @@ def check_delta(delta: float, form: str) -> None:
         raise ValueError(f"delta is {delta!r}: give a probability between 0 and 1")
     if form not in ("printed", "sharp"):
         raise ValueError(f"form is {form!r}: use 'printed' or 'sharp'")
-
-
-def find_constants(
-    loss: Loss,
-    given: Given,
-    *,
-    measured_R: float,
-    measured_Y: float,
-    measured_rho: float,
-    norm: float,
-    gap_norm_bound: float,
-    lam: float,
-    default_radius: Any,
-    regression: bool,
-) -> Constants:
-    """Collect the constants of a theorem; what is not given is measured on the training rows, and said to be.
-
-    `default_radius` makes the norm that every minimiser obeys from the largest loss at 0, R and Y.
-    """
-    R, Y, rho, radius = given
-    assumptions = []
-    for name, value, measured in (("R", R, measured_R), ("Y", Y, measured_Y)):
-        if value is not None and not value >= measured * (1 - 1e-12):
-            raise ValueError(f"{name} is {value}, below the {measured:.6g} of the training rows: give a true bound")
-    if R is None:
-        assumptions.append(f"||x|| <= R = {measured_R:.4g} for every row, the constant feature counted (measured here)")
-    else:
-        assumptions.append(f"||x|| <= R = {R:.4g} for every row, the constant feature counted")
-    R, given_Y = (measured_R if R is None else float(R)), Y
-    Y = measured_Y if Y is None else float(Y)
-    if regression:
-        assumptions.append(f"|y| <= Y = {Y:.4g} for every row" + ("" if given_Y is not None else " (measured here)"))
-    every = float(default_radius(R, Y))
-    if radius is None:
-        radius = every
-    elif not radius >= norm * (1 - 1e-12):
-        raise ValueError(f"radius is {radius}, below the norm {norm:.6g} of the solution: give a larger one")
-    if radius < every:
-        assumptions.append(f"no minimiser is longer than {radius:.4g}; for every sample only {every:.4g} is known")
-    else:
-        assumptions.append(f"H is the ball of radius {radius:.4g}, which every minimiser obeys")
-    if rho is None:
-        rho = loss.lipschitz(R * radius, Y)
-    elif not rho >= measured_rho * (1 - 1e-12):
-        raise ValueError(
-            f"rho is {rho}, below the slope {measured_rho:.6g} of a training row's loss: give a true bound"
-        )
-    assumptions.append("the rows are independent draws from their domains")
-    return Constants(
-        R=R,
-        Y=Y,
-        radius=radius,
-        rho=float(rho),
-        B=loss.at_most(R * radius, Y),
-        B_gap=loss.at_most(R * gap_norm_bound, Y),
-        lam=lam,
-        assumptions=tuple(assumptions),
-    )
 
 
 def weighted_terms(
@@ -150,8 +92,20 @@ def uniform_terms(beta: float, B: float, n_rows: float, delta: float) -> dict[st
     return {"stability": beta, "concentration": (2 * n_rows * beta + B) * wide}
 
 
+def uniform_bound(
+    c: Constants, empirical: float, beta: float, n_rows: float, delta: float, chosen: str, **constants: float
+) -> RiskBound:
+    """Return the bound of N equal rows; `chosen` says what must have been chosen without them."""
+    return RiskBound(
+        terms={"empirical": empirical, **uniform_terms(beta, c.B, n_rows, delta)},
+        delta=delta,
+        assumptions=(*c.assumptions, chosen),
+        constants=c.as_dict(beta=beta, n_rows=n_rows, **constants),
+    )
+
+
 def distance(
-    discrepancy: Any, name: Any, target: Rows | None, source: Rows | None, loss_name: str, c: Constants
+    discrepancy: Any, name: Any, target: WeightedRows | None, source: WeightedRows | None, loss_name: str, c: Constants
 ) -> tuple[float, tuple[str, ...]]:
     """Return the discrepancy between the target and one source or task, NaN where nothing is known.
 

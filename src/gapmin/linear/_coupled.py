@@ -9,22 +9,23 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from gapmin._utils.typing import Array
 from gapmin.gap import PerformanceGap, RiskBound
-from gapmin.linear._bounds import Form, Given, check_delta, uniform_terms
+from gapmin.linear._bounds import Form, GivenConstants, check_delta, uniform_bound
 from gapmin.linear._exact import solve
-from gapmin.linear._losses import Array, Loss
+from gapmin.linear._losses import Loss
 from gapmin.linear._multitask import MultitaskSetting
-from gapmin.linear._problem import Problem, Rows
+from gapmin.linear._problem import Problem, WeightedRows
 
 
-def fit_coupled(tasks: list[Rows], loss: Loss, precision: Array, start: Array | None = None) -> Array:
+def fit_coupled(tasks: list[WeightedRows], loss: Loss, precision: Array, start: Array | None = None) -> Array:
     """Minimise (1 / K) sum_k L_k(h_k) + tr(H' precision H) over H, a row for each task."""
-    shared = [Rows(rows.X, rows.y, rows.weight / len(tasks)) for rows in tasks]
+    shared = [WeightedRows(rows.X, rows.y, rows.weight / len(tasks)) for rows in tasks]
     return solve(Problem(shared, loss, precision), start).H
 
 
 def single_and_pooled_gap(
-    names: list[Any], tasks: list[Rows], X: Any, y: Array, loss: Loss, single: float, pooled: float
+    names: list[Any], tasks: list[WeightedRows], X: Any, y: Array, loss: Loss, single: float, pooled: float
 ) -> PerformanceGap:
     """Return K V_0(h_0) - sum_k V_k(h_k) by task, V_k = L_k + single ||h||^2 and V_0 = mean_k L_k + pooled ||h||^2.
 
@@ -32,7 +33,7 @@ def single_and_pooled_gap(
     """
     K = len(tasks)
     own = [solve(Problem([rows], loss, single)).h for rows in tasks]
-    everything = Rows(X, y, np.concatenate([rows.weight / K for rows in tasks]))
+    everything = WeightedRows(X, y, np.concatenate([rows.weight / K for rows in tasks]))
     all_one = solve(Problem([everything], loss, pooled)).h
     parts = {}
     for name, rows, h in zip(names, tasks, own, strict=True):
@@ -83,6 +84,9 @@ class CoupledTasks(MultitaskSetting):
     def _stability(self, j: int, form: Form) -> Stability:
         """Return the setting's theorem for task j."""
 
+    def _radius(self, R: float, Y: float, j: int) -> float:
+        return float(np.sqrt(self._loss.at_most(0.0, Y) * self._stability(j, "printed").squared_radius))
+
     def risk_bound(
         self,
         delta: float = 0.05,
@@ -117,22 +121,11 @@ class CoupledTasks(MultitaskSetting):
         """
         check_is_fitted(self)
         check_delta(delta, form)
-        given = Given(R, Y, rho, radius)
+        given = GivenConstants(R, Y, rho, radius)
         return self._over_tasks(lambda j, delta: self._bound_of_task(j, delta, form, given), task, delta)
 
-    def _bound_of_task(self, j: int, delta: float, form: Form, given: Given) -> RiskBound:
+    def _bound_of_task(self, j: int, delta: float, form: Form, given: GivenConstants) -> RiskBound:
         theorem, n = self._stability(j, form), float(self._sizes[j])
-        c = self._constants(
-            given,
-            default_radius=lambda R, Y: np.sqrt(self._loss.at_most(0.0, Y) * theorem.squared_radius),
-            norm=self._norm(j),
-            norm_bound=self.gap_.norm_bound[j],
-            lam=theorem.lam,
-        )
-        beta = theorem.beta * c.rho**2 * c.R**2
-        return RiskBound(
-            terms={"empirical": float(self._empirical[j]), **uniform_terms(beta, c.B, n, delta)},
-            delta=delta,
-            assumptions=(*c.assumptions, theorem.chosen),
-            constants=c.as_dict(beta=beta, n_rows=n, n_tasks=float(len(self.tasks_)), **theorem.constants),
-        )
+        c = self._constants(given, form, theorem.lam, j)
+        beta, constants = theorem.beta * c.rho**2 * c.R**2, {"n_tasks": float(len(self.tasks_)), **theorem.constants}
+        return uniform_bound(c, float(self._empirical[j]), beta, n, delta, theorem.chosen, **constants)

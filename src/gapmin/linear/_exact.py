@@ -12,10 +12,11 @@ from scipy.linalg import lstsq, qr
 from scipy.linalg.lapack import dpocon, dpotrf, dpotrs
 from sklearn.exceptions import ConvergenceWarning
 
+from gapmin._utils.typing import Array
 from gapmin.linear._interior_point import interior_point
-from gapmin.linear._losses import Array, Loss, Power
+from gapmin.linear._losses import Loss, Power
 from gapmin.linear._matrix import dense, in_unit, largest, unit
-from gapmin.linear._problem import FACTOR_LIMIT, Problem, Rows, Solution
+from gapmin.linear._problem import FACTOR_LIMIT, Problem, Solution, WeightedRows
 from gapmin.linear._solver import Metric, minimise, weighted_gram
 
 GRADIENT_TOLERANCE = 1e-8
@@ -34,10 +35,10 @@ _ORDINARY_LABEL = 1e4
 """Labels are measured in another unit where the largest is above this, or below its inverse."""
 
 LEAST_PENALTY = 1e-10
-"""With features of about 1 a penalty this small does not move a minimum that is one without it: see `solve_plain`."""
+"""With features of about 1 a penalty this small does not move a minimum without it: see `solve_unpenalised`."""
 
 
-def solve(problem: Problem, start: Array | None = None, metric: Metric | None = None) -> Solution:
+def solve(problem: Problem, start: Array | None = None) -> Solution:
     """Minimise, exactly: gradient below 1e-8 for a smooth loss, duality gap below 1e-12 for a piecewise linear one.
 
     Parameters
@@ -45,8 +46,6 @@ def solve(problem: Problem, start: Array | None = None, metric: Metric | None = 
     problem : Problem
     start : ndarray of shape (K, d), optional
         Where to begin, with a smooth loss.
-    metric : Metric, optional
-        Of an earlier, similar problem with a smooth loss.
     """
     if not any(rows.weight.any() for rows in problem.tasks):
         return Solution(problem.C, 0.0)  # nothing to learn from
@@ -59,7 +58,9 @@ def solve(problem: Problem, start: Array | None = None, metric: Metric | None = 
         return _solve_wide(problem, start)
     if not problem.loss.smooth:
         kept = [(rows, rows.weight > 0) for rows in problem.tasks]
-        tasks = [rows if all_.all() else Rows(rows.X[all_], rows.y[all_], rows.weight[all_]) for rows, all_ in kept]
+        tasks = [
+            rows if all_.all() else WeightedRows(rows.X[all_], rows.y[all_], rows.weight[all_]) for rows, all_ in kept
+        ]
         return interior_point(Problem(tasks, problem.loss, problem.penalty, problem.centre))
     h: Array = (problem.C if start is None else start).ravel().astype(np.float64)
     quadratic = isinstance(problem.loss, Power) and problem.loss.q == 2
@@ -69,10 +70,10 @@ def solve(problem: Problem, start: Array | None = None, metric: Metric | None = 
     # What the arithmetic can resolve of a gradient that is the difference of large forces.
     force = max(size, 2 * float(np.abs(problem.P).max()) * float(np.abs(problem.C).max()))
     tol, promise = max(_NEAR, 1e-14 * force), max(GRADIENT_TOLERANCE, 1e-13 * force)
-    last = metric
+    last: Metric | None = None
     if not (quadratic and small):
         # With a factor at hand Newton's method finishes what jitters near the end of the quasi-Newton one.
-        found = minimise(problem, h, metric=metric, tol=tol, max_iter=100 if small else 1000)
+        found = minimise(problem, h, tol=tol, max_iter=100 if small else 1000)
         h, size, last = found.h, found.gradient_norm, found.metric
         value, gradient = problem.evaluate(h)
     for attempt in range(20 if small else 0):
@@ -94,7 +95,7 @@ def solve(problem: Problem, start: Array | None = None, metric: Metric | None = 
             ConvergenceWarning,
             stacklevel=3,
         )
-    return Solution(h.reshape(problem.shape), size, last)
+    return Solution(h.reshape(problem.shape), size)
 
 
 def _in_units(problem: Problem) -> tuple[Problem, float] | None:
@@ -113,7 +114,7 @@ def _in_units(problem: Problem) -> tuple[Problem, float] | None:
         P = P * max(1.0, LEAST_PENALTY / max(float(np.abs(P).max()), np.finfo(float).tiny))
     if not np.isfinite(P).all():
         return None
-    tasks = [Rows(in_unit(rows.X, s), in_unit(rows.y, t), rows.weight) for rows in problem.tasks]
+    tasks = [WeightedRows(in_unit(rows.X, s), in_unit(rows.y, t), rows.weight) for rows in problem.tasks]
     return Problem(tasks, loss, P, problem.C * (s / t)), t / s
 
 
@@ -129,14 +130,14 @@ def _solve_wide(problem: Problem, start: Array | None) -> Solution:
     stacked = np.vstack([*(dense(rows.X) for rows in problem.tasks), problem.C])
     basis, triangle = qr(stacked.T, mode="economic")
     parts = np.split(triangle.T, np.cumsum([rows.X.shape[0] for rows in problem.tasks]))
-    tasks = [Rows(X, rows.y, rows.weight) for X, rows in zip(parts, problem.tasks, strict=False)]
+    tasks = [WeightedRows(X, rows.y, rows.weight) for X, rows in zip(parts, problem.tasks, strict=False)]
     inner = Problem(tasks, problem.loss, problem.penalty, parts[-1])
     found = solve(inner, None if start is None else start @ basis)
     return Solution(found.H @ basis.T, found.error)
 
 
 @dataclass(frozen=True)
-class Plain:
+class UnpenalisedMinimum:
     """The smallest loss without a penalty, and where: a minimiser, or a point far out on the way to the infimum."""
 
     h: Array
@@ -144,34 +145,34 @@ class Plain:
     attained: bool
 
 
-def solve_plain(rows: Rows, loss: Loss) -> Plain:
+def solve_unpenalised(rows: WeightedRows, loss: Loss) -> UnpenalisedMinimum:
     """Minimise the loss alone.
 
     Of several minimisers one near the shortest is taken. Where the logistic loss has none (the classes separate),
     `value` is its infimum and `attained` is False.
     """
     if not rows.weight.any():
-        return Plain(np.zeros(rows.X.shape[1]), 0.0, True)
+        return UnpenalisedMinimum(np.zeros(rows.X.shape[1]), 0.0, True)
     if isinstance(loss, Power) and loss.q == 2:
         h = _least_squares(rows)
-        return Plain(h, rows.loss(loss, h), True)
+        return UnpenalisedMinimum(h, rows.loss(loss, h), True)
     # With every column of size 1, and the loss too, one penalty is small for all.
     squares = rows.X.multiply(rows.X).T @ rows.weight if sp.issparse(rows.X) else (rows.X**2).T @ rows.weight
     total = float(rows.weight.sum())
     size = np.sqrt(np.maximum(squares / total, 0.0))
     size[size == 0] = 1.0
     X = rows.X @ sp.diags(1 / size, format="csr") if sp.issparse(rows.X) else rows.X / size
-    even = Rows(X, rows.y, rows.weight / total)
+    even = WeightedRows(X, rows.y, rows.weight / total)
     if loss.smooth:
         found = _logistic_infimum(even, loss)
-        return Plain(found.h / size, total * found.value, found.attained)
+        return UnpenalisedMinimum(found.h / size, total * found.value, found.attained)
     # A piecewise linear loss has an edge at its minimum: a penalty this small does not move it.
     t = unit(largest(rows.y), _ORDINARY_LABEL) if isinstance(loss, Power) else 1.0
-    h = solve(Problem([Rows(even.X, even.y / t, even.weight)], loss, LEAST_PENALTY)).h * (t / size)
-    return Plain(h, rows.loss(loss, h), True)
+    h = solve(Problem([WeightedRows(even.X, even.y / t, even.weight)], loss, LEAST_PENALTY)).h * (t / size)
+    return UnpenalisedMinimum(h, rows.loss(loss, h), True)
 
 
-def _least_squares(rows: Rows) -> Array:
+def _least_squares(rows: WeightedRows) -> Array:
     """Return the shortest least squares solution: by the normal equations where they are safe."""
     root = np.sqrt(rows.weight)
     gram = weighted_gram(rows.X, rows.weight) if rows.X.shape[1] <= FACTOR_LIMIT else np.zeros((1, 1))
@@ -184,7 +185,7 @@ def _least_squares(rows: Rows) -> Array:
     return lstsq(dense(rows.X) * root[:, None], root * rows.y, check_finite=False)[0]
 
 
-def _logistic_infimum(rows: Rows, loss: Loss) -> Plain:
+def _logistic_infimum(rows: WeightedRows, loss: Loss) -> UnpenalisedMinimum:
     """Follow the minimiser as the penalty goes to 0, until the rows are separated or it no longer moves."""
     start: Any = None
     length = 0.0
@@ -195,7 +196,7 @@ def _logistic_infimum(rows: Rows, loss: Loss) -> Plain:
             start = solve(Problem([rows], loss, ridge), start).H
         margin = (rows.y * rows.score(start[0]))[rows.weight > 0]
         if margin.min() > 0:
-            return Plain(start[0], 0.0, False)
+            return UnpenalisedMinimum(start[0], 0.0, False)
     # Where rows only just separate, h grows without end, by as much for each power of the penalty.
     now = float(np.linalg.norm(start))
-    return Plain(start[0], rows.loss(loss, start[0]), now - length <= 1e-3 * now)
+    return UnpenalisedMinimum(start[0], rows.loss(loss, start[0]), now - length <= 1e-3 * now)

@@ -8,6 +8,7 @@ the solution is one linear system away. The duality gap then is round-off.
 from __future__ import annotations
 
 import warnings
+from operator import itemgetter
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,7 +16,7 @@ from scipy.linalg import lstsq
 from scipy.linalg.lapack import dpotrf, dpotrs
 from sklearn.exceptions import ConvergenceWarning
 
-from gapmin.linear._losses import Array
+from gapmin._utils.typing import Array
 from gapmin.linear._matrix import dense
 from gapmin.linear._problem import Problem, Solution
 
@@ -105,12 +106,12 @@ def interior_point(problem: Problem) -> Solution:
         products = room * slack
         mu = float(products.sum()) / n_pairs
         if mu < try_below:  # the rows on their kink are soon known: no need to go on to the end
-            best = min(best, active_set(dual, room, slack, last=mu < 1e-9), key=_first)
+            best = min(best, active_set(dual, room, slack, last=mu < 1e-9), key=itemgetter(0))
             try_below = 0.1 * mu
             if mu < 1e-9:
                 # Measured anew: what is carried along from step to step drifts.
                 inside = np.clip(a, dual.low, dual.high)
-                best = min(best, (dual.gap(H, dual.score(H), inside, dual.back(inside)), H), key=_first)
+                best = min(best, (dual.gap(H, dual.score(H), inside, dual.back(inside)), H), key=itemgetter(0))
             if best[0] <= 0.01 * GAP_TOLERANCE * max(1.0, abs(dual.value)) or mu < 1e-18:
                 break
         D = 1 / np.maximum((slack / room).sum(axis=0), _TINY)
@@ -168,10 +169,6 @@ def _start(dual: Dual) -> tuple[Array, Array, Array, Array]:
     return H, score, a, np.maximum(np.stack([excess, -excess]), 0) + 2 * typical
 
 
-def _first(pair: tuple[float, Array]) -> float:
-    return pair[0]
-
-
 def _longest(room: Array, d_room: Array, slack: Array, d_slack: Array) -> float:
     """Return the longest step, at most 1, that keeps room and slack at least 0."""
     shrink = min(float(np.min(d_room / room)), float(np.min(d_slack / np.maximum(slack, _TINY))))
@@ -209,7 +206,7 @@ def active_set(dual: Dual, room: Array, slack: Array, last: bool) -> tuple[float
         score = dual.score(H)
         gap = dual.gap(H, score, a, pulled)
         better = gap < 0.5 * best[0]
-        best = min(best, (gap, H), key=_first)
+        best = min(best, (gap, H), key=itemgetter(0))
         excess = dual.bend - score
         crossed = ~on_kink & np.where(settled == dual.high, excess < -1e-12, excess > 1e-12)
         outside = (solved > dual.high[free]) | (solved < dual.low[free])

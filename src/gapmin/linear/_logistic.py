@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from dataclasses import KW_ONLY, dataclass, field
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
@@ -16,15 +17,17 @@ from sklearn.utils._param_validation import Interval
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from gapmin.base._validation import check_labels, check_sample_weight
+from gapmin._utils.typing import Array
+from gapmin.base import check_labels, check_sample_weight
 from gapmin.linear._logistic_objective import LogisticObjective
 from gapmin.linear._matrix import largest, unit
-from gapmin.linear._solver import Array, Metric, Solution, minimise, recall_metric
+from gapmin.linear._solver import DescentResult, Metric, metric_from_state, minimise
 
 _LARGE_GRADIENT, _LARGE_FEATURE = 1e3, 1e12
 """Where it is worth a look at the features whether they are too large to be squared in single precision."""
 
 
+@dataclass(eq=False, repr=False)
 class WeightedLogisticRegression(LinearClassifierMixin, SparseCoefMixin, BaseEstimator):
     r"""Logistic regression that minimises :math:`\sum_i w_i \ell_i(h) + \lambda \|h\|^2`.
 
@@ -64,6 +67,9 @@ class WeightedLogisticRegression(LinearClassifierMixin, SparseCoefMixin, BaseEst
     0.97
     """
 
+    takes_checked_floats: ClassVar[bool] = True
+    """A meta-estimator of gapmin checks X once, as floats, and not again for each of its learners."""
+
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "lam": [Interval(Real, 0, None, closed="neither")],
         "fit_intercept": ["boolean"],
@@ -72,25 +78,17 @@ class WeightedLogisticRegression(LinearClassifierMixin, SparseCoefMixin, BaseEst
         "warm_start": ["boolean"],
     }
 
-    coef_: Array
-    intercept_: Array
-    classes_: NDArray[Any]
-    n_iter_: int
+    lam: float = 0.01
+    _: KW_ONLY
+    fit_intercept: bool = True
+    tol: float = 1e-8
+    max_iter: int = 1000
+    warm_start: bool = False
 
-    def __init__(
-        self,
-        lam: float = 0.01,
-        *,
-        fit_intercept: bool = True,
-        tol: float = 1e-8,
-        max_iter: int = 1000,
-        warm_start: bool = False,
-    ) -> None:
-        self.lam = lam
-        self.fit_intercept = fit_intercept
-        self.tol = tol
-        self.max_iter = max_iter
-        self.warm_start = warm_start
+    coef_: Array = field(init=False)
+    intercept_: Array = field(init=False)
+    classes_: NDArray[Any] = field(init=False)
+    n_iter_: int = field(init=False)
 
     def fit(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """Fit the model.
@@ -146,7 +144,7 @@ def tolerance(template: WeightedLogisticRegression, objective: LogisticObjective
 
 
 def write_into(
-    learner: WeightedLogisticRegression, objective: LogisticObjective, solution: Solution, classes: NDArray[Any]
+    learner: WeightedLogisticRegression, objective: LogisticObjective, solution: DescentResult, classes: NDArray[Any]
 ) -> WeightedLogisticRegression:
     """Make a fitted learner of a solution, and warn where it is none."""
     tol = tolerance(learner, objective)
@@ -172,7 +170,7 @@ class LogisticFits:
     """Fits of one model to one X and y under changing weights, each started where the last one ended.
 
     What survives from fit to fit: the coefficients, the margins of the rows under them, and the Cholesky factor.
-    `made` is the last learner fitted.
+    `last_learner` is the learner fitted last.
 
     Parameters
     ----------
@@ -192,7 +190,7 @@ class LogisticFits:
         self.objective = LogisticObjective(X, codes, classes.size, template.lam, template.fit_intercept)
         self.metric: Metric | None = None
         self.h: Array = np.zeros(self.objective.n_parameters)
-        self.made: WeightedLogisticRegression | None = None
+        self.last_learner: WeightedLogisticRegression | None = None
         self.unit = 1.0
 
     def fit_into(
@@ -215,7 +213,7 @@ class LogisticFits:
             first=first,
         )
         solution.h = self._in_units(solution.h, 1 / self.unit)
-        self.h, self.metric, self.made = solution.h, solution.metric, learner
+        self.h, self.metric, self.last_learner = solution.h, solution.metric, learner
         return write_into(learner, self.objective, solution, self.classes)
 
     def _scale(self) -> bool:
@@ -237,18 +235,18 @@ class LogisticFits:
         self.objective.split(scaled)[0][:] *= self.unit if by is None else by
         return scaled
 
-    def remember(self) -> dict[str, Any]:
+    def get_state(self) -> dict[str, Any]:
         """Return what the next fit starts from: arrays and numbers."""
-        return {"h": self.h, "metric": None if self.metric is None else self.metric.remember()}
+        return {"h": self.h, "metric": None if self.metric is None else self.metric.get_state()}
 
-    def recall(self, state: dict[str, Any]) -> None:
-        """Go on from what was remembered; raise ValueError where it was of another problem."""
+    def set_state(self, state: dict[str, Any]) -> None:
+        """Start the next fit from such a state; raise ValueError where it was of another problem."""
         h = state["h"]
         if not isinstance(h, np.ndarray) or h.shape != self.h.shape or h.dtype != self.h.dtype:
             raise ValueError(f"the last fit has not the {self.h.size} coefficients of this one")
         self.h = h
         self._scale()
-        self.metric = None if state["metric"] is None else recall_metric(state["metric"], h.size)
+        self.metric = None if state["metric"] is None else metric_from_state(state["metric"], h.size)
 
     def predict_codes(self) -> NDArray[np.intp]:
         """Return the class index of each row under the last fit, without another pass over X."""

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from gapmin._utils.typing import Array
 from gapmin.linear._losses import log_loss
-from gapmin.linear._solver import Array, CentredMetric, CholeskyMetric, DiagonalMetric, Metric, weighted_gram
+from gapmin.linear._solver import CentredMetric, CholeskyMetric, DiagonalMetric, Metric, weighted_gram
 
 _FACTOR_LIMIT = 500
 """Above this many features a d x d factor costs more than it saves."""
@@ -34,6 +36,7 @@ _SAMPLE_PER_FEATURE = 30
 """Rows of the Hessian's sample for each feature: enough for a metric within about 20 percent."""
 
 
+@dataclass(eq=False, repr=False)
 class LogisticObjective:
     """sum_i w_i loss_i + lam ||h||^2 over the rows of X, the intercept not penalised.
 
@@ -44,25 +47,19 @@ class LogisticObjective:
     copy of X in double precision is made.
     """
 
-    def __init__(
-        self,
-        X: Any,
-        codes: NDArray[np.intp],
-        n_classes: int,
-        lam: float,
-        fit_intercept: bool,
-        *,
-        in_blocks: bool = False,
-    ) -> None:
-        self.X = X
-        self.in_blocks = in_blocks
-        self.codes = codes
-        self.lam = lam
-        self.fit_intercept = fit_intercept
-        self.n_outputs = 1 if n_classes == 2 else n_classes
-        self.dtype = X.dtype
-        self.binary = n_classes == 2
-        self.sign: Array = (2 * codes - 1).astype(self.dtype)
+    X: Any
+    codes: NDArray[np.intp]
+    n_classes: int
+    lam: float
+    fit_intercept: bool
+    _: KW_ONLY
+    in_blocks: bool = False
+
+    def __post_init__(self) -> None:
+        self.binary = self.n_classes == 2
+        self.n_outputs = 1 if self.binary else self.n_classes
+        self.dtype = self.X.dtype
+        self.sign: Array = (2 * self.codes - 1).astype(self.dtype)
         self.weight: Array = np.empty(0)
         self._at: Array | None = None
         self._margin: Array = np.empty(0)

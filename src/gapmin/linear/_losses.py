@@ -6,9 +6,8 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-Array = NDArray[np.floating]
+from gapmin._utils.typing import Array
 
 
 @dataclass(frozen=True)
@@ -40,13 +39,13 @@ class Loss(ABC):
     def gradient(self, score: Array, y: Array) -> Array:
         """Return its derivative in the score; at a kink, the one on the side of the larger loss."""
 
-    @abstractmethod
     def curvature(self, score: Array, y: Array) -> Array:
-        """Return its second derivative in the score."""
+        """Return its second derivative in the score: 0 but for a smooth loss."""
+        return np.zeros_like(score)
 
-    @abstractmethod
     def lipschitz(self, size: float, Y: float = 1.0) -> float:
-        """Return rho: how fast the loss can change where no score is larger than `size`."""
+        """Return rho: how fast the loss can change where no score is larger than `size`; 1 for the margin losses."""
+        return 1.0
 
     @abstractmethod
     def at_most(self, size: float, Y: float = 1.0) -> float:
@@ -84,10 +83,6 @@ class Logistic(Loss):
         small = np.exp(-np.abs(score))
         return small / (1 + small) ** 2
 
-    def lipschitz(self, size: float, Y: float = 1.0) -> float:
-        """Return 1."""
-        return 1.0
-
     def at_most(self, size: float, Y: float = 1.0) -> float:
         """Return log(1 + exp(size))."""
         return float(np.logaddexp(0, size))
@@ -105,14 +100,6 @@ class Hinge(Loss):
     def gradient(self, score: Array, y: Array) -> Array:
         """Return -y where the margin is below 1."""
         return np.where(y * score < 1, -y, 0.0)
-
-    def curvature(self, score: Array, y: Array) -> Array:
-        """Return 0."""
-        return np.zeros_like(score)
-
-    def lipschitz(self, size: float, Y: float = 1.0) -> float:
-        """Return 1."""
-        return 1.0
 
     def at_most(self, size: float, Y: float = 1.0) -> float:
         """Return 1 + size."""
@@ -161,7 +148,7 @@ class Power(Loss):
     def curvature(self, score: Array, y: Array) -> Array:
         """Return q (q - 1) |r|^(q - 2)."""
         if self.q == 1:
-            return np.zeros_like(score)
+            return super().curvature(score, y)
         with np.errstate(divide="ignore"):
             return self.q * (self.q - 1) * np.abs(score - y) ** (self.q - 2)
 
@@ -180,7 +167,7 @@ class Power(Loss):
         return Kinks(np.ones_like(y), y, -weight, weight)
 
 
-LOSSES: dict[str, Loss] = {
+LOSS_BY_NAME: dict[str, Loss] = {
     "logistic": Logistic(),
     "hinge": Hinge(),
     "squared": Power(2.0),

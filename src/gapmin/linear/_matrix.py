@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from gapmin.linear._losses import Array
+from gapmin._utils.typing import Array
 
 
 def dense(X: Any) -> Array:

@@ -12,12 +12,12 @@ from sklearn.base import ClassifierMixin
 from sklearn.metrics import accuracy_score, r2_score
 from sklearn.utils.metaestimators import available_if
 
-from gapmin.base._tasks import check_tasks, known_tasks, plain
+from gapmin._utils.typing import Array
+from gapmin.base import check_tasks, known_tasks, plain
 from gapmin.gap import RiskBound
-from gapmin.linear._losses import Array
 from gapmin.linear._matrix import stack
-from gapmin.linear._problem import Rows
-from gapmin.linear._setting import LinearSetting, Numbers, TwoClasses, effective_size, is_logistic
+from gapmin.linear._problem import WeightedRows
+from gapmin.linear._setting import BinaryLabels, LinearSetting, NumericLabels, effective_size, is_logistic
 
 
 class MultitaskSetting(LinearSetting):
@@ -30,16 +30,11 @@ class MultitaskSetting(LinearSetting):
     tasks_: NDArray[Any]
 
     @abstractmethod
-    def _solve(self, tasks: list[Rows], X: Any, y: Array) -> Array:
+    def _solve(self, tasks: list[WeightedRows], X: Any, y: Array) -> Array:
         """Fit all tasks; set the gap; return H, a row for each task."""
 
     def fit(
-        self,
-        X: Any,
-        y: ArrayLike,
-        *,
-        sample_task: ArrayLike | None = None,
-        sample_weight: ArrayLike | None = None,
+        self, X: Any, y: ArrayLike, *, sample_task: ArrayLike | None = None, sample_weight: ArrayLike | None = None
     ) -> Self:
         """Fit a hypothesis for each task.
 
@@ -76,7 +71,7 @@ class MultitaskSetting(LinearSetting):
                     f"task {plain(each)!r} has one class ({only}) among its {rows.size} rows: add rows of the other "
                     "class to the task, or leave it out"
                 )
-            tasks.append(Rows(features[rows], labels[rows], weight[rows] / weight[rows].sum()))
+            tasks.append(WeightedRows(features[rows], labels[rows], weight[rows] / weight[rows].sum()))
         self._sizes = np.array([effective_size(rows.weight) for rows in tasks])
         self._heaviest = np.array([float(rows.weight.max()) for rows in tasks])
         self._n_rows = float(sum(rows.y.size for rows in tasks))
@@ -85,7 +80,7 @@ class MultitaskSetting(LinearSetting):
         self._training = dict(zip(self.tasks_.tolist(), tasks, strict=True))
         with np.errstate(over="ignore"):  # a bound that overflows is infinite
             H = self._solve(tasks, X_all, y_all)
-            self._remember(H, tasks)
+            self._store_solution(H, tasks)
             self.gap_ = self._with_corollary(self.gap_)
         self._empirical = np.array([rows.loss(self._loss, h) for rows, h in zip(tasks, H, strict=True)])
         return self
@@ -129,16 +124,11 @@ class MultitaskSetting(LinearSetting):
         return self._decide(self._score(X, sample_task))
 
 
-class ByTask:
+class TaskScoreMixin:
     """The score of a multitask model; before scikit-learn's own, which knows no tasks."""
 
     def score(
-        self,
-        X: Any,
-        y: ArrayLike,
-        sample_weight: ArrayLike | None = None,
-        *,
-        sample_task: ArrayLike | None = None,
+        self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None, *, sample_task: ArrayLike | None = None
     ) -> float:
         """Return the accuracy, or for numbers R^2, over all rows given."""
         predicted = self.predict(X, sample_task=sample_task)  # type: ignore[attr-defined]
@@ -146,7 +136,7 @@ class ByTask:
         return float(measure(y, predicted, sample_weight=sample_weight))
 
 
-class MultitaskClassifierMixin(ByTask, TwoClasses):
+class MultitaskClassifierMixin(TaskScoreMixin, BinaryLabels):
     """Scores and probabilities for the multitask settings."""
 
     def decision_function(self, X: Any, *, sample_task: ArrayLike | None = None) -> Array:
@@ -159,5 +149,5 @@ class MultitaskClassifierMixin(ByTask, TwoClasses):
         return self._probability(self.decision_function(X, sample_task=sample_task))
 
 
-class MultitaskRegressorMixin(ByTask, Numbers):
+class MultitaskRegressorMixin(TaskScoreMixin, NumericLabels):
     """Numbers for the multitask settings."""

@@ -19,7 +19,8 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from gapmin.linear._losses import Array, Loss
+from gapmin._utils.typing import Array
+from gapmin.linear._losses import Loss
 from gapmin.linear._solver import CholeskyMetric, DiagonalMetric, Metric, weighted_gram
 
 FACTOR_LIMIT = 1200
@@ -27,7 +28,7 @@ FACTOR_LIMIT = 1200
 
 
 @dataclass(frozen=True)
-class Rows:
+class WeightedRows:
     """The rows of one task: features (dense or csr), labels, and weights of at least 0."""
 
     X: Any
@@ -52,7 +53,6 @@ class Solution:
 
     H: Array
     error: float
-    metric: Metric | None = None
 
     @property
     def h(self) -> Array:
@@ -66,7 +66,7 @@ class Problem:
 
     Parameters
     ----------
-    tasks : list of Rows
+    tasks : list of WeightedRows
         All with the same number d of features.
     loss : Loss
     penalty : float or ndarray of shape (K, K)
@@ -75,7 +75,7 @@ class Problem:
         What the penalty pulls to; 0 without it.
     """
 
-    tasks: list[Rows]
+    tasks: list[WeightedRows]
     loss: Loss
     penalty: Any
     centre: Array | None = None
@@ -95,12 +95,6 @@ class Problem:
     def C(self) -> Array:
         """The centre as a matrix."""
         return np.zeros(self.shape) if self.centre is None else np.asarray(self.centre, dtype=float)
-
-    def value(self, H: Array) -> float:
-        """Return the objective."""
-        away = H - self.C
-        losses = sum(rows.loss(self.loss, h) for rows, h in zip(self.tasks, H, strict=True))
-        return losses + float(np.vdot(away, self.P @ away))
 
     # What the smooth solver asks for.
 

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 from sklearn.linear_model import Ridge
 from sklearn.utils.validation import validate_data
 
-from gapmin.linear._losses import Array
+from gapmin._utils.typing import Array
 from gapmin.linear._matrix import dense, largest, unit
 
 _MOST_ENTRIES = 50_000_000

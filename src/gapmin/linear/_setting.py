@@ -14,12 +14,13 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from gapmin.base._validation import check_labels, check_sample_weight
+from gapmin._utils.typing import Array
+from gapmin.base import check_labels, check_sample_weight
 from gapmin.gap import PerformanceGap
-from gapmin.linear._bounds import Constants, Given, find_constants
-from gapmin.linear._losses import LOSSES, Array, Loss
+from gapmin.linear._bounds import Constants, Form, GivenConstants, distance
+from gapmin.linear._losses import LOSS_BY_NAME, Loss
 from gapmin.linear._matrix import largest, squared_norms, with_constant
-from gapmin.linear._problem import Rows
+from gapmin.linear._problem import WeightedRows
 
 _LARGEST = 1e152
 """Sums of squares of some thousand such numbers are still finite."""
@@ -27,7 +28,7 @@ _LARGEST = 1e152
 
 @dataclass
 class Facts:
-    """What a bound needs to remember of the training rows."""
+    """What a bound needs to know of the training rows."""
 
     R: float
     Y: float
@@ -84,9 +85,15 @@ class LinearSetting(BaseEstimator, metaclass=ABCMeta):
     gap_: PerformanceGap
     n_features_in_: int
 
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        """Add to the constraints that a class declares those of its bases."""
+        super().__init_subclass__(**kwargs)
+        declared = [vars(base).get("_parameter_constraints", {}) for base in reversed(cls.__mro__)]
+        cls._parameter_constraints = {name: allowed for each in declared for name, allowed in each.items()}
+
     @property
     def _loss(self) -> Loss:
-        return LOSSES[self.loss]
+        return LOSS_BY_NAME[self.loss]
 
     def _read(self, X: Any, *, reset: bool) -> Any:
         """Return X as numbers: Phi(X) in the settings that have a Phi."""
@@ -114,7 +121,7 @@ class LinearSetting(BaseEstimator, metaclass=ABCMeta):
     def _code(self, y: NDArray[Any], weight: Array) -> Array:
         """Return the labels as numbers: -1 and 1 for classes."""
 
-    def _remember(self, H: Array, tasks: list[Rows]) -> None:
+    def _store_solution(self, H: Array, tasks: list[WeightedRows]) -> None:
         """Set the coefficients, a row of H for each of the tasks, and what a bound needs of the rows."""
         if not np.isfinite(H).all():
             sizes = [max(largest(each) for each in part) for part in zip(*((t.X, t.y) for t in tasks), strict=True)]
@@ -134,32 +141,69 @@ class LinearSetting(BaseEstimator, metaclass=ABCMeta):
         self.coef_ = H[:, :d].copy()
         self.intercept_ = H[:, d].copy() if self.fit_intercept else np.zeros(len(H))
 
-    def _norm(self, row: int = 0) -> float:
-        return float(np.sqrt(self.coef_[row] @ self.coef_[row] + self.intercept_[row] ** 2))
-
     def _with_corollary(self, gap: PerformanceGap) -> PerformanceGap:
         """Corollary 1: the largest loss of a row of norm R under a hypothesis no longer than the lemma says."""
         R, Y = self._facts.R, self._facts.Y
         bounds = [self._loss.at_most(R * norm, Y) for norm in np.atleast_1d(gap.norm_bound)]
         return replace(gap, loss_bound=np.array(bounds) if np.ndim(gap.norm_bound) else bounds[0], R=R, Y=Y)
 
-    def _constants(self, given: Given, *, default_radius: Any, norm: float, norm_bound: float, lam: float) -> Constants:
-        return find_constants(
-            self._loss,
-            given,
-            measured_R=self._facts.R,
-            measured_Y=self._facts.Y,
-            measured_rho=self._facts.slope,
-            norm=norm,
-            gap_norm_bound=norm_bound,
+    def _radius(self, R: float, Y: float, j: int) -> float:
+        """Return the norm that the minimiser of task j obeys on every sample with rows in R and labels in Y."""
+        return float(np.sqrt(self._loss.at_most(0.0, Y) / self.lam))
+
+    def _constants(self, given: GivenConstants, form: Form, lam: float, j: int = 0) -> Constants:
+        """Collect the constants of a theorem; what is not given is measured on the training rows, and said to be."""
+        R, Y, rho, radius = given
+        facts, loss = self._facts, self._loss
+        for name, value, measured in (("R", R, facts.R), ("Y", Y, facts.Y)):
+            if value is not None and not value >= measured * (1 - 1e-12):
+                raise ValueError(f"{name} is {value}, below the {measured:.6g} of the training rows: give a true bound")
+        measured_R, measured_Y = ("" if value is not None else " (measured here)" for value in (R, Y))
+        R, Y = (facts.R if R is None else float(R)), (facts.Y if Y is None else float(Y))
+        assumptions = [f"||x|| <= R = {R:.4g} for every row, the constant feature counted{measured_R}"]
+        if self._numeric_labels:
+            assumptions.append(f"|y| <= Y = {Y:.4g} for every row{measured_Y}")
+        every = self._radius(R, Y, j)
+        norm = float(np.sqrt(self.coef_[j] @ self.coef_[j] + self.intercept_[j] ** 2))
+        if radius is None:
+            radius = every
+        elif not radius >= norm * (1 - 1e-12):
+            raise ValueError(f"radius is {radius}, below the norm {norm:.6g} of the solution: give a larger one")
+        if radius < every:
+            assumptions.append(f"no minimiser is longer than {radius:.4g}; for every sample only {every:.4g} is known")
+        else:
+            assumptions.append(f"H is the ball of radius {radius:.4g}, which every minimiser obeys")
+        if rho is None:
+            rho = loss.lipschitz(R * radius, Y)
+        elif not rho >= facts.slope * (1 - 1e-12):
+            raise ValueError(
+                f"rho is {rho}, below the slope {facts.slope:.6g} of a training row's loss: give a true bound"
+            )
+        assumptions.append("the rows are independent draws from their domains")
+        gap_norm = np.atleast_1d(self.gap_.sharp_norm_bound if form == "sharp" else self.gap_.norm_bound)[j]
+        return Constants(
+            R=R,
+            Y=Y,
+            radius=radius,
+            rho=float(rho),
+            B=loss.at_most(R * radius, Y),
+            B_gap=loss.at_most(R * float(gap_norm), Y),
             lam=lam,
-            default_radius=default_radius,
-            regression=self._numeric_labels,
+            assumptions=tuple(assumptions),
         )
 
-    def _ball(self, lam: float) -> Any:
-        """Return the norm that every minimiser of loss + lam ||h||^2 obeys, as a function of R and Y."""
-        return lambda R, Y: np.sqrt(self._loss.at_most(0.0, Y) / lam)
+    def _weighted_discrepancy(
+        self, c: Constants, discrepancy: Any, target: Any, shares: dict[Any, float]
+    ) -> tuple[float, list[str]]:
+        """Return the discrepancies of `target` from others by their shares, and all assumptions up to here."""
+        rows = getattr(self, "_training", {})
+        total, assumptions = 0.0, list(c.assumptions)
+        for other, share in shares.items():
+            if share > 0:
+                value, why = distance(discrepancy, other, rows.get(target), rows.get(other), self.loss, c)
+                total += share * value
+                assumptions += [each for each in why if each not in assumptions]
+        return total, assumptions
 
     def _scores(self, X: Any) -> Array:
         """Return the score of each row under each row of `coef_`."""
@@ -176,7 +220,7 @@ class LinearSetting(BaseEstimator, metaclass=ABCMeta):
         return tags
 
 
-class TwoClasses(ClassifierMixin):
+class BinaryLabels(ClassifierMixin):
     """Labels of two classes, coded -1 and 1; the sign of the score decides."""
 
     _numeric_labels: ClassVar[bool] = False
@@ -209,7 +253,7 @@ class TwoClasses(ClassifierMixin):
         return tags
 
 
-class Numbers(RegressorMixin):
+class NumericLabels(RegressorMixin):
     """Labels that are numbers; the score is the prediction."""
 
     _numeric_labels: ClassVar[bool] = True

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from gapmin.linear._losses import Array
+from gapmin._utils.typing import Array
 from gapmin.linear._matrix import unit
 
 

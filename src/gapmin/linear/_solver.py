@@ -14,13 +14,15 @@ from typing import Any, Protocol
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import NDArray
 from scipy.linalg.lapack import get_lapack_funcs
 
-Array = NDArray[np.floating]
+from gapmin._utils.typing import Array
 
 _BLOCK = 512
 """Rows that are scaled at a time."""
+
+_PAIRS = 10
+"""How many L-BFGS pairs are kept."""
 
 _SLOW = 5
 """A fit that asks for more metrics than these (some 30 steps) is worth exact ones."""
@@ -52,11 +54,11 @@ class Metric(Protocol):
     def solve(self, gradient: Array) -> Array:
         """Return the inverse of the metric times `gradient`."""
 
-    def remember(self) -> dict[str, Any]:
-        """Return arrays and numbers from which `recall_metric` makes it again."""
+    def get_state(self) -> dict[str, Any]:
+        """Return arrays and numbers from which `metric_from_state` makes it again."""
 
 
-class Curved(Protocol):
+class HasCurvature(Protocol):
     """A problem that knows its curvature; parameters are one flat vector."""
 
     def metric(self, attempt: int, *, bound: bool = False) -> Metric:
@@ -66,7 +68,7 @@ class Curved(Protocol):
         """
 
 
-class Objective(Curved, Protocol):
+class SmoothObjective(HasCurvature, Protocol):
     """What the solver needs to know of a problem."""
 
     def evaluate(self, h: Array) -> tuple[float, Array]:
@@ -120,7 +122,7 @@ class CholeskyMetric:
         solved = [self._potrs(f, part, lower=True)[0] for f, part in zip(self._factors, parts, strict=True)]
         return np.concatenate(solved)
 
-    def remember(self) -> dict[str, Any]:
+    def get_state(self) -> dict[str, Any]:
         """Return the factors."""
         return {"patience": self.patience, "factors": self._factors}
 
@@ -145,13 +147,13 @@ class CentredMetric:
         table[:, -1] -= table[:, :-1] @ self._mean
         return table.ravel()
 
-    def remember(self) -> dict[str, Any]:
+    def get_state(self) -> dict[str, Any]:
         """Return factors of the same matrix."""
         lower = np.tril(self._centred._factors[0])
         if self._has_intercept:
             by_output = lower.reshape(-1, self._mean.size + 1, lower.shape[1])
             by_output[:, :-1] += self._mean[:, None] * by_output[:, -1:]
-        return CholeskyMetric([lower @ lower.T], self.patience, balanced=True).remember()
+        return CholeskyMetric([lower @ lower.T], self.patience, balanced=True).get_state()
 
 
 class DiagonalMetric:
@@ -166,13 +168,13 @@ class DiagonalMetric:
         """Return `gradient` divided by the diagonal."""
         return gradient / self._diagonal
 
-    def remember(self) -> dict[str, Any]:
+    def get_state(self) -> dict[str, Any]:
         """Return the diagonal."""
         return {"diagonal": self._diagonal}
 
 
-def recall_metric(state: dict[str, Any], size: int) -> Metric:
-    """Return the metric of which `remember` told; raise ValueError where it is not one of `size` parameters."""
+def metric_from_state(state: dict[str, Any], size: int) -> Metric:
+    """Return the metric that has this state; raise ValueError where it is not one of `size` parameters."""
     parts = [state["diagonal"]] if "diagonal" in state else state["factors"]
     arrays = isinstance(parts, list) and parts and all(isinstance(each, np.ndarray) for each in parts)
     if not arrays or any(each.dtype.kind != "f" or each.dtype != parts[0].dtype for each in parts):
@@ -193,58 +195,29 @@ def recall_metric(state: dict[str, Any], size: int) -> Metric:
 
 
 @dataclass
-class Solution:
+class DescentResult:
     """Where the solver ended, and the metric to start the next fit with."""
 
     h: Array
     gradient_norm: float
     n_iter: int
-    converged: bool
     metric: Metric | None
     excess: float = 0.0
     """About how far the objective is above its minimum, where that was asked for."""
 
 
-Descent = Generator[Array, tuple[float, Array], Solution]
+Descent = Generator[Array, tuple[float, Array], DescentResult]
 """Yields points, is sent value and gradient there, returns where it ended."""
 
 
 def minimise(
-    objective: Objective,
-    start: Array,
-    *,
-    metric: Metric | None = None,
-    tol: float = 1e-8,
-    max_iter: int = 1000,
-    memory: int = 10,
-    gap: GapCheck | None = None,
-    first: tuple[float, Array] | None = None,
-) -> Solution:
-    """Minimise a smooth convex objective until the largest entry of its gradient is at most `tol`.
+    objective: SmoothObjective, start: Array, *, first: tuple[float, Array] | None = None, **options: Any
+) -> DescentResult:
+    """Minimise a smooth convex objective with the `options` of `descend`.
 
-    Parameters
-    ----------
-    objective : Objective
-    start : ndarray of shape (p,)
-    metric : Metric, optional
-        Curvature of a similar problem; without it the objective is asked for its own.
-    tol : float
-        On the largest absolute entry of the gradient.
-    max_iter : int
-    memory : int
-        How many L-BFGS pairs are kept.
-    gap : GapCheck, optional
-        Go on until the objective is within `tol` of its minimum too: where the curvature is small, a small gradient
-        does not say so.
-    first : (float, ndarray), optional
-        Value and gradient at `start`, where they are known.
-
-    Returns
-    -------
-    Solution
-        With the last metric, for the next fit.
+    `first` is value and gradient at `start`, where they are known.
     """
-    descent = descend(objective, start, metric=metric, tol=tol, max_iter=max_iter, memory=memory, gap=gap)
+    descent = descend(objective, start, **options)
     h = next(descent)
     while True:
         try:
@@ -255,23 +228,41 @@ def minimise(
 
 
 def descend(
-    objective: Curved,
+    objective: HasCurvature,
     start: Array,
     *,
     metric: Metric | None = None,
     tol: float = 1e-8,
     max_iter: int = 1000,
-    memory: int = 10,
     gap: GapCheck | None = None,
 ) -> Descent:
-    """Minimise as `minimise` does, but yield each point where value and gradient are wanted, and be sent them.
+    """Minimise a smooth convex objective until the largest entry of its gradient is at most `tol`.
 
-    So that several descents can share their passes over the rows.
+    Yields each point where value and gradient are wanted, and is sent them, so that several descents can share their
+    passes over the rows.
+
+    Parameters
+    ----------
+    objective : HasCurvature
+    start : ndarray of shape (p,)
+    metric : Metric, optional
+        Curvature of a similar problem; without it the objective is asked for its own.
+    tol : float
+        On the largest absolute entry of the gradient.
+    max_iter : int
+    gap : GapCheck, optional
+        Go on until the objective is within `tol` of its minimum too: where the curvature is small, a small gradient
+        does not say so.
+
+    Returns
+    -------
+    DescentResult
+        With the last metric, for the next fit.
     """
     h = start
     value, gradient = yield h
     size = float(np.abs(gradient).max())
-    pairs = deque[tuple[Array, Array, float]](maxlen=memory)
+    pairs = deque[tuple[Array, Array, float]](maxlen=_PAIRS)
     n_iter = age = attempt = 0
     bounded = False
     left = excess = 0.0 if gap is None else np.inf
@@ -322,8 +313,7 @@ def descend(
         value, gradient = yield h
         exact = gap.exact_metric()
         excess = gap.excess(gradient) if exact is None else _promise(gradient, exact)
-        return Solution(h, size, n_iter, excess <= tol, metric, excess)
-    return Solution(h, size, n_iter, size <= tol, metric, excess)
+    return DescentResult(h, size, n_iter, metric, excess)
 
 
 def _promise(gradient: Array, metric: Metric | None) -> float:

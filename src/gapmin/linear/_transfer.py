@@ -8,12 +8,10 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.metaestimators import available_if
-from sklearn.utils.validation import _num_samples
 
-from gapmin.base._validation import check_sample_weight
+from gapmin._utils.typing import Array
 from gapmin.domains import check_domains
-from gapmin.linear._losses import Array
-from gapmin.linear._setting import LinearSetting, TwoClasses, is_logistic
+from gapmin.linear._setting import BinaryLabels, LinearSetting, is_logistic
 
 
 class TransferSetting(LinearSetting):
@@ -28,12 +26,7 @@ class TransferSetting(LinearSetting):
         """Fit h*; set the gap; return the weight that each row had."""
 
     def fit(
-        self,
-        X: Any,
-        y: ArrayLike,
-        *,
-        sample_domain: ArrayLike | None = None,
-        sample_weight: ArrayLike | None = None,
+        self, X: Any, y: ArrayLike, *, sample_domain: ArrayLike | None = None, sample_weight: ArrayLike | None = None
     ) -> Self:
         """Fit h* and measure the gap.
 
@@ -52,11 +45,11 @@ class TransferSetting(LinearSetting):
         -------
         self
         """
-        rows, labels, domain, weight = self._check_transfer(X, y, sample_domain, sample_weight)
+        rows, labels, domain, weight, used = self._check_transfer(X, y, sample_domain, sample_weight)
         with np.errstate(over="ignore"):  # a bound that overflows is infinite
-            used = self._solve(rows, labels, domain, weight)
-        self.sample_weight_ = np.zeros(_num_samples(y))
-        self.sample_weight_[check_sample_weight(sample_weight, _num_samples(y)) > 0] = used
+            gamma = self._solve(rows, labels, domain, weight)
+        self.sample_weight_ = np.zeros(used.size)
+        self.sample_weight_[used] = gamma
         return self
 
     def _score(self, X: Any) -> Array:
@@ -68,19 +61,19 @@ class TransferSetting(LinearSetting):
 
     def _check_transfer(
         self, X: Any, y: ArrayLike, sample_domain: ArrayLike | None, sample_weight: ArrayLike | None
-    ) -> tuple[Any, Array, NDArray[np.int64], Array]:
-        """Validate; return the rows of positive weight."""
+    ) -> tuple[Any, Array, NDArray[np.int64], Array, NDArray[np.bool_]]:
+        """Validate; return the rows of positive weight, and which these are."""
         features, labels, weight = self._check_rows(X, y, sample_weight)
         domain = check_domains(sample_domain, labels.size)
         if not (weight[domain < 0] > 0).any():
             raise ValueError("every target row has sample_weight 0: give the rows of the target a positive weight")
-        kept = np.flatnonzero(weight > 0)
-        if kept.size < weight.size:
-            features, labels, domain, weight = features[kept], labels[kept], domain[kept], weight[kept]
-        return features, labels, domain, weight
+        used = weight > 0
+        if not used.all():
+            features, labels, domain, weight = features[np.flatnonzero(used)], labels[used], domain[used], weight[used]
+        return features, labels, domain, weight, used
 
 
-class TransferClassifierMixin(TwoClasses):
+class TransferClassifierMixin(BinaryLabels):
     """Scores and probabilities for the transfer settings."""
 
     def decision_function(self, X: Any) -> Array:

@@ -13,11 +13,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from gapmin.base._validation import check_sample_weight
+from gapmin._utils.typing import Array
+from gapmin.base import check_sample_weight
 from gapmin.linear._ball import half_space, largest_squared, scale_rows, search_ball
-from gapmin.linear._losses import LOSSES, Array, Loss
+from gapmin.linear._losses import LOSS_BY_NAME, Loss
 from gapmin.linear._matrix import squared_norms, with_constant
-from gapmin.linear._problem import Rows
+from gapmin.linear._problem import WeightedRows
 from gapmin.linear.wasserstein import check_length, check_matrix, check_positive, distances_between, w1
 
 __all__ = [
@@ -205,7 +206,7 @@ def marginal_discrepancy(
     return Discrepancy(value, "estimate", (_SAMPLES, ball, _FROM_BELOW), u / 2)
 
 
-def _label_w1(target: Rows, source: Rows, loss: str, radius: float) -> float:
+def _label_w1(target: WeightedRows, source: WeightedRows, loss: str, radius: float) -> float:
     """Return the largest change of the scores' residuals that the labelled rows allow, moved at least cost."""
     if loss in _MARGIN:
         cost = radius * distances_between(*(scale_rows(each.X, each.y) for each in (target, source)))
@@ -219,9 +220,9 @@ def _ball(radius: float, constant: bool) -> str:
 
 
 def _check_loss(loss: str) -> Loss:
-    if loss not in LOSSES:
-        raise ValueError(f"loss is {loss!r}: use one of {', '.join(map(repr, LOSSES))}")
-    return LOSSES[loss]
+    if loss not in LOSS_BY_NAME:
+        raise ValueError(f"loss is {loss!r}: use one of {', '.join(map(repr, LOSS_BY_NAME))}")
+    return LOSS_BY_NAME[loss]
 
 
 def _check_steps(max_iter: int) -> int:
@@ -230,7 +231,9 @@ def _check_steps(max_iter: int) -> int:
     return int(max_iter)
 
 
-def _check_rows(name: str, X: Any, weight: ArrayLike | None, constant: bool, y: ArrayLike | None = None) -> Rows:
+def _check_rows(
+    name: str, X: Any, weight: ArrayLike | None, constant: bool, y: ArrayLike | None = None
+) -> WeightedRows:
     """Return the rows that have weight, with a constant feature if asked for; labels 0 where none are given."""
     X = check_matrix(f"the {name}", X)
     labels = np.zeros(X.shape[0]) if y is None else check_length(f"y of the {name}", y, X.shape[0])
@@ -239,10 +242,10 @@ def _check_rows(name: str, X: Any, weight: ArrayLike | None, constant: bool, y: 
     if constant:
         X = with_constant(X)
     rows = np.flatnonzero(weights)
-    return Rows(X[rows], labels[rows], weights[rows] / weights.sum())
+    return WeightedRows(X[rows], labels[rows], weights[rows] / weights.sum())
 
 
-def _check_pair(name: str, pair: tuple[Any, ...], loss: str, constant: bool) -> Rows:
+def _check_pair(name: str, pair: tuple[Any, ...], loss: str, constant: bool) -> WeightedRows:
     """Return the rows of (X, y) or (X, y, weight), the labels as the loss takes them."""
     if not (isinstance(pair, (tuple, list)) and len(pair) in (2, 3)):
         raise ValueError(f"the {name} is {type(pair).__name__}, not a tuple (X, y) or (X, y, weight)")
@@ -257,7 +260,7 @@ def _check_pair(name: str, pair: tuple[Any, ...], loss: str, constant: bool) -> 
     return _check_rows(name, pair[0], pair[2] if len(pair) == 3 else None, constant, y)
 
 
-def _same_columns(target: Rows, source: Rows, constant: bool) -> None:
+def _same_columns(target: WeightedRows, source: WeightedRows, constant: bool) -> None:
     columns = [each.X.shape[1] - constant for each in (target, source)]
     if columns[0] != columns[1]:
         raise ValueError(f"the target has {columns[0]} columns, the source {columns[1]}: give both the same columns")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, ClassVar
 
 import numpy as np
@@ -12,16 +13,18 @@ from sklearn.utils._param_validation import HasMethods
 from sklearn.utils.validation import _check_y, check_consistent_length, check_is_fitted, validate_data
 
 from gapmin.linear._bounds import Constants, Form, uniform_terms
-from gapmin.linear._setting import Numbers, effective_size
+from gapmin.linear._setting import NumericLabels, effective_size
 from gapmin.linear._transfer import TransferClassifierMixin
-from gapmin.linear.instance_weighting import InstanceWeighting
+from gapmin.linear.instance_weighting import WeightedSetting
 
-BORROWED = "Phi was chosen without looking at this sample"
-LEARNT = "Phi was chosen without looking at this sample; here it was fitted on it"
+PHI_GIVEN = "Phi was chosen without looking at this sample"
+PHI_LEARNT = "Phi was chosen without looking at this sample; here it was fitted on it"
 
 
 class Representation:
     """Phi before the constant feature: a fitted transformer is used as it is, another one is fitted on the rows."""
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {"transformer": [HasMethods(["fit", "transform"]), None]}
 
     transformer: Any
     transformer_: Any
@@ -55,15 +58,16 @@ class Representation:
             raise ValueError(f"what {type(self.transformer).__name__} made of X cannot be used: {error}") from error
 
 
-class FeatureTransfer(Representation, InstanceWeighting):
+@dataclass(eq=False, repr=False)
+class FeatureTransfer(Representation, WeightedSetting):
     """The part that classifier and regressor share: every row weighs 1 / N, on Phi(x)."""
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **{k: v for k, v in InstanceWeighting._parameter_constraints.items() if k != "gamma"},
-        "transformer": [HasMethods(["fit", "transform"]), None],
-    }
-
-    gamma = None
+    transformer: Any = None
+    _: KW_ONLY
+    loss: str = "logistic"
+    lam: float = 0.01
+    eta: float = 0.25
+    fit_intercept: bool = True
 
     def _stability(self, c: Constants, delta: float, form: Form) -> dict[str, float]:
         """Theorem 2: what Theorem 1's sharp form is for equal weights, so both forms are the same here."""
@@ -71,7 +75,7 @@ class FeatureTransfer(Representation, InstanceWeighting):
         return uniform_terms(c.change / n_rows, c.B, n_rows, delta)
 
     def _chosen_before(self) -> str:
-        return LEARNT if self._phi_learnt else BORROWED
+        return PHI_LEARNT if self._phi_learnt else PHI_GIVEN
 
 
 class FeatureTransferClassifier(TransferClassifierMixin, FeatureTransfer):
@@ -115,28 +119,9 @@ class FeatureTransferClassifier(TransferClassifierMixin, FeatureTransfer):
     (1, 3)
     """
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **FeatureTransfer._parameter_constraints,
-        **TransferClassifierMixin._parameter_constraints,
-    }
 
-    def __init__(
-        self,
-        transformer: Any = None,
-        *,
-        loss: str = "logistic",
-        lam: float = 0.01,
-        eta: float = 0.25,
-        fit_intercept: bool = True,
-    ) -> None:
-        self.transformer = transformer
-        self.loss = loss
-        self.lam = lam
-        self.eta = eta
-        self.fit_intercept = fit_intercept
-
-
-class FeatureTransferRegressor(Numbers, FeatureTransfer):
+@dataclass(eq=False, repr=False, kw_only=True)
+class FeatureTransferRegressor(NumericLabels, FeatureTransfer):
     r"""Linear regression on a representation of target and source (Sec. 4.1.2).
 
     Minimises :math:`\frac1N \sum_i \ell(\langle h, \Phi(x_i)\rangle, y_i) + \lambda \|h\|^2` over all rows.
@@ -155,22 +140,4 @@ class FeatureTransferRegressor(Numbers, FeatureTransfer):
     array([100.])
     """
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **FeatureTransfer._parameter_constraints,
-        **Numbers._parameter_constraints,
-    }
-
-    def __init__(
-        self,
-        transformer: Any = None,
-        *,
-        loss: str = "squared",
-        lam: float = 0.01,
-        eta: float = 0.25,
-        fit_intercept: bool = True,
-    ) -> None:
-        self.transformer = transformer
-        self.loss = loss
-        self.lam = lam
-        self.eta = eta
-        self.fit_intercept = fit_intercept
+    loss: str = "squared"

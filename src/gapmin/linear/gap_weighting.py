@@ -8,31 +8,38 @@ implicit function theorem. The problem is not convex: the result is a stationary
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY, dataclass, field
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils._param_validation import Interval, StrOptions
-from sklearn.utils.validation import _num_samples
 
-from gapmin.base._validation import check_sample_weight
-from gapmin.linear._bilevel import GapOfWeights, Groups, Inner, Outer, deal_folds, descend, optimism
+from gapmin._utils.typing import Array
+from gapmin.linear._bilevel import (
+    GapOfWeights,
+    InnerProblem,
+    OuterObjective,
+    WeightGroups,
+    assign_folds,
+    descend_weights,
+    optimism,
+)
 from gapmin.linear._exact import LEAST_PENALTY
-from gapmin.linear._losses import Array
 from gapmin.linear._matrix import in_unit, largest, unit
-from gapmin.linear._setting import LinearSetting, Numbers
+from gapmin.linear._setting import NumericLabels
 from gapmin.linear._transfer import TransferClassifierMixin
-from gapmin.linear.instance_weighting import InstanceWeighting
+from gapmin.linear.instance_weighting import WeightedSetting
 
 _WIDEST, _FIRST_STEPS = 4000, 4
 
 
-class GapWeighting(InstanceWeighting):
+@dataclass(eq=False, repr=False)
+class GapWeighting(WeightedSetting):
     """The part that classifier and regressor share."""
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **LinearSetting._parameter_constraints,
         "level": [StrOptions({"domain", "group", "instance"})],
         "gap_data": [StrOptions({"crossfit", "train"})],
         "lam1": [Interval(Real, 0, None, closed="left")],
@@ -47,20 +54,26 @@ class GapWeighting(InstanceWeighting):
     }
     __metadata_request__fit: ClassVar[dict[str, bool]] = {"sample_domain": True, "sample_group": True}
 
-    level: str
-    gap_data: str
-    lam1: float
-    lam2: float | None
-    target_share: float | None
-    gamma_max: float | None
-    n_folds: int
-    max_iter: int
-    tol: float
-    random_state: Any
-    objective_history_: Array
-    lam2_: float
-    group_weight_: dict[Any, float]
-    n_iter_: int
+    level: str = "domain"
+    _: KW_ONLY
+    gap_data: str = "crossfit"
+    target_share: float | None = 0.8
+    lam: float = 0.01
+    lam1: float = 1.0
+    lam2: float | None = None
+    eta: float = 0.25
+    gamma_max: float | None = None
+    loss: str = "logistic"
+    fit_intercept: bool = True
+    n_folds: int = 5
+    max_iter: int = 30
+    tol: float = 1e-5
+    random_state: Any = None
+
+    objective_history_: Array = field(init=False)
+    lam2_: float = field(init=False)
+    group_weight_: dict[Any, float] = field(init=False)
+    n_iter_: int = field(init=False)
 
     def fit(
         self,
@@ -89,8 +102,7 @@ class GapWeighting(InstanceWeighting):
         -------
         self
         """
-        rows, labels, domain, multiplicity = self._check_transfer(X, y, sample_domain, sample_weight)
-        used = check_sample_weight(sample_weight, _num_samples(y)) > 0
+        rows, labels, domain, multiplicity, used = self._check_transfer(X, y, sample_domain, sample_weight)
         if rows.shape[1] > _WIDEST:
             raise ValueError(
                 f"X has {rows.shape[1]} features: the derivative of the gap needs a matrix of that many rows, so "
@@ -128,25 +140,29 @@ class GapWeighting(InstanceWeighting):
         pairs, of_row = np.unique(np.column_stack([domain, codes]), axis=0, return_inverse=True)
         return [(int(d), labels[c].item()) for d, c in pairs], of_row.ravel()
 
-    def _groups(self, domain: NDArray[np.int64], multiplicity: Array, of_row: NDArray[np.intp], n: int) -> Groups:
+    def _groups(self, domain: NDArray[np.int64], multiplicity: Array, of_row: NDArray[np.intp], n: int) -> WeightGroups:
         count = np.bincount(of_row, multiplicity, minlength=n).astype(np.float64)
         in_target = np.zeros(n, dtype=bool)
         in_target[of_row] = domain < 0
         cap = np.ones(n) if self.gamma_max is None else np.minimum(self.gamma_max * count, 1.0)
-        shares = [(in_target | ~in_target, 1.0, "all rows")]
+        totals = {"all rows": (np.ones(n, dtype=bool), 1.0)}
         if self.target_share is not None and not in_target.all():
-            shares = [(in_target, self.target_share, "the target"), (~in_target, 1 - self.target_share, "the sources")]
-        for part, total, name in shares:
+            totals = {
+                "the target": (in_target, self.target_share),
+                "the sources": (~in_target, 1 - self.target_share),
+            }
+        for name, (part, total) in totals.items():
             if cap[part].sum() < total:
                 least = total / count[part].sum()
                 raise ValueError(
                     f"gamma_max is {self.gamma_max}: {name} cannot hold {total:.3g} of the weight under it, "
                     f"give at least {least:.3g}"
                 )
-        share = None if in_target.all() else self.target_share
-        return Groups(of_row, multiplicity / count[of_row], count, cap, in_target, share)
+        return WeightGroups(of_row, multiplicity / count[of_row], count, cap, list(totals.values()))
 
-    def _minimise(self, X: Any, y: Array, domain: NDArray[np.int64], multiplicity: Array, groups: Groups) -> Array:
+    def _minimise(
+        self, X: Any, y: Array, domain: NDArray[np.int64], multiplicity: Array, groups: WeightGroups
+    ) -> Array:
         # In units in which features and labels are of about 1: the tolerances are made for such.
         size = largest(y)
         s, t = unit(largest(X)), unit(size, 10.0 if size < 1 else 1e6)
@@ -155,23 +171,23 @@ class GapWeighting(InstanceWeighting):
         in_target = domain < 0
         fold = None
         if self.gap_data == "crossfit":
-            fold = deal_folds(domain, None if self._numeric_labels else y, self.n_folds, self.random_state)
+            fold = assign_folds(domain, None if self._numeric_labels else y, self.n_folds, self.random_state)
         starts = self._starts(domain, multiplicity, groups)
-        fit = Inner(X, y, self._loss, lam)
+        fit = InnerProblem(X, y, self._loss, lam)
         lam2 = optimism(fit, groups.gamma(starts[0])) if self.lam2 is None else float(self.lam2) / worth
         self.lam2_ = lam2 * worth
         gap = GapOfWeights(X, y, in_target, self._loss, self.eta * lam, fold)
-        outer = Outer(fit, gap, groups, multiplicity, self.lam1, lam2)
+        outer = OuterObjective(fit, gap, groups, multiplicity, self.lam1, lam2)
         first = min(self.max_iter, _FIRST_STEPS) if len(starts) > 1 else self.max_iter
-        tried = [descend(outer, start, first, self.tol) for start in starts]
+        tried = [descend_weights(outer, start, first, self.tol) for start in starts]
         theta, history = min(tried, key=lambda each: each[1][-1])
         if len(history) > first < self.max_iter:  # the most promising start goes on
-            theta, more = descend(outer, theta, self.max_iter - first, self.tol)
+            theta, more = descend_weights(outer, theta, self.max_iter - first, self.tol)
             history = history + more[1:]
         self.objective_history_ = np.array(history) * worth
         return theta
 
-    def _starts(self, domain: NDArray[np.int64], multiplicity: Array, groups: Groups) -> list[Array]:
+    def _starts(self, domain: NDArray[np.int64], multiplicity: Array, groups: WeightGroups) -> list[Array]:
         """Weighted pooling: the sources by their rows, and alike; at three shares of the target where it is free."""
         rows_of = {int(k): float(multiplicity[domain == k].sum()) for k in np.unique(domain)}
         sources = [k for k in rows_of if k > 0]
@@ -267,46 +283,11 @@ class GapWeightingClassifier(TransferClassifierMixin, GapWeighting):
     {-1: 0.8, 1: 0.2, 2: 0.0}
     """
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **GapWeighting._parameter_constraints,
-        "loss": [StrOptions({"logistic"})],
-    }
-
-    def __init__(
-        self,
-        level: str = "domain",
-        *,
-        gap_data: str = "crossfit",
-        target_share: float | None = 0.8,
-        lam: float = 0.01,
-        lam1: float = 1.0,
-        lam2: float | None = None,
-        eta: float = 0.25,
-        gamma_max: float | None = None,
-        loss: str = "logistic",
-        fit_intercept: bool = True,
-        n_folds: int = 5,
-        max_iter: int = 30,
-        tol: float = 1e-5,
-        random_state: Any = None,
-    ) -> None:
-        self.level = level
-        self.gap_data = gap_data
-        self.target_share = target_share
-        self.lam = lam
-        self.lam1 = lam1
-        self.lam2 = lam2
-        self.eta = eta
-        self.gamma_max = gamma_max
-        self.loss = loss
-        self.fit_intercept = fit_intercept
-        self.n_folds = n_folds
-        self.max_iter = max_iter
-        self.tol = tol
-        self.random_state = random_state
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {"loss": [StrOptions({"logistic"})]}
 
 
-class GapWeightingRegressor(Numbers, GapWeighting):
+@dataclass(eq=False, repr=False, kw_only=True)
+class GapWeightingRegressor(NumericLabels, GapWeighting):
     r"""Linear regression under weights that minimise the performance gap (Sec. 5).
 
     Minimises over h and weights that sum to one :math:`\sum_i \gamma_i \ell(\langle h, x_i\rangle, y_i) +
@@ -328,40 +309,6 @@ class GapWeightingRegressor(Numbers, GapWeighting):
     {-1: 0.8, 1: 0.2, 2: 0.0}
     """
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **GapWeighting._parameter_constraints,
-        "loss": [StrOptions({"squared"})],
-    }
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {"loss": [StrOptions({"squared"})]}
 
-    def __init__(
-        self,
-        level: str = "domain",
-        *,
-        gap_data: str = "crossfit",
-        target_share: float | None = 0.8,
-        lam: float = 0.01,
-        lam1: float = 1.0,
-        lam2: float | None = None,
-        eta: float = 0.25,
-        gamma_max: float | None = None,
-        loss: str = "squared",
-        fit_intercept: bool = True,
-        n_folds: int = 5,
-        max_iter: int = 30,
-        tol: float = 1e-5,
-        random_state: Any = None,
-    ) -> None:
-        self.level = level
-        self.gap_data = gap_data
-        self.target_share = target_share
-        self.lam = lam
-        self.lam1 = lam1
-        self.lam2 = lam2
-        self.eta = eta
-        self.gamma_max = gamma_max
-        self.loss = loss
-        self.fit_intercept = fit_intercept
-        self.n_folds = n_folds
-        self.max_iter = max_iter
-        self.tol = tol
-        self.random_state = random_state
+    loss: str = "squared"

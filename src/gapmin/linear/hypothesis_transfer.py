@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from dataclasses import KW_ONLY, dataclass, field
 from typing import Any, ClassVar
 
 import numpy as np
@@ -13,13 +14,14 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.validation import check_is_fitted
 
+from gapmin._utils.typing import Array
 from gapmin.gap import PerformanceGap, RiskBound
-from gapmin.linear._bounds import Form, Given, check_delta, uniform_terms
-from gapmin.linear._exact import solve, solve_plain
-from gapmin.linear._losses import Array, Loss
+from gapmin.linear._bounds import Form, GivenConstants, check_delta, uniform_bound
+from gapmin.linear._exact import solve, solve_unpenalised
+from gapmin.linear._losses import Loss
 from gapmin.linear._matrix import largest, unit
-from gapmin.linear._problem import Problem, Rows
-from gapmin.linear._setting import LinearSetting, Numbers, effective_size
+from gapmin.linear._problem import Problem, WeightedRows
+from gapmin.linear._setting import NumericLabels, effective_size
 from gapmin.linear._simplex import minimise_on_simplex
 from gapmin.linear._transfer import TransferClassifierMixin, TransferSetting
 
@@ -63,39 +65,44 @@ def learn_mixture(scores: Array, y: Array, weight: Array, loss: Loss) -> Array:
     return np.maximum(found.x[:k], 0) / np.maximum(found.x[:k], 0).sum()
 
 
+@dataclass(eq=False, repr=False)
 class HypothesisTransfer(TransferSetting):
     """The part that classifier and regressor share."""
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **LinearSetting._parameter_constraints,
         "hypotheses": ["array-like", "sparse matrix", list, tuple],
         "xi": [StrOptions({"learn"}), "array-like", None],
     }
 
-    hypotheses: Any
-    xi: Any
-    xi_: Array
-    hypotheses_: Array
-    centre_: Array
+    hypotheses: Any = ()
+    xi: Any = None
+    _: KW_ONLY
+    loss: str = "logistic"
+    lam: float = 0.01
+    fit_intercept: bool = True
+
+    xi_: Array = field(init=False)
+    hypotheses_: Array = field(init=False)
+    centre_: Array = field(init=False)
 
     def _solve(self, X: Any, y: Array, domain: NDArray[np.int64], weight: Array) -> Array:
         kept = np.flatnonzero(domain < 0)
-        rows = Rows(X[kept], y[kept], weight[kept] / weight[kept].sum())
+        rows = WeightedRows(X[kept], y[kept], weight[kept] / weight[kept].sum())
         self.hypotheses_ = self._read_hypotheses(X.shape[1])
         self.xi_ = self._mix(rows)
         self.centre_ = self.xi_ @ self.hypotheses_
         self._n_rows = effective_size(rows.weight)
         H = solve(Problem([rows], self._loss, self.lam, self.centre_[None])).H
-        self._remember(H, [rows])
+        self._store_solution(H, [rows])
         self._empirical = rows.loss(self._loss, H[0])
         self.gap_ = self._with_corollary(self._gap(rows))
         used = np.zeros(y.size)
         used[kept] = rows.weight
         return used
 
-    def _gap(self, rows: Rows) -> PerformanceGap:
+    def _gap(self, rows: WeightedRows) -> PerformanceGap:
         """Definition 5 and Lemma 3: L(<H, Xi>) - L(h_T), and ||h*|| <= sqrt(gap / lam) + ||<H, Xi>||."""
-        plain = solve_plain(rows, self._loss)
+        plain = solve_unpenalised(rows, self._loss)
         if not plain.attained:
             warnings.warn(
                 "the target's rows separate: the logistic loss has no minimiser, and its infimum stands in the gap",
@@ -163,7 +170,7 @@ class HypothesisTransfer(TransferSetting):
             raise ValueError(f"hypothesis {model!r} has an intercept, this model has none: use fit_intercept=True")
         return list(coef)
 
-    def _mix(self, rows: Rows) -> Array:
+    def _mix(self, rows: WeightedRows) -> Array:
         n = len(self.hypotheses_)
         if isinstance(self.xi, str):
             if not n:
@@ -178,6 +185,10 @@ class HypothesisTransfer(TransferSetting):
         if not np.isfinite(xi).all():
             raise ValueError(f"xi is {xi}: give finite weights")
         return xi
+
+    def _radius(self, R: float, Y: float, j: int) -> float:
+        centre = float(np.linalg.norm(self.centre_))
+        return float(centre + np.sqrt(self._loss.at_most(R * centre, Y) / self.lam))
 
     def risk_bound(
         self,
@@ -209,22 +220,10 @@ class HypothesisTransfer(TransferSetting):
         """
         check_is_fitted(self)
         check_delta(delta, form)
-        centre = float(np.linalg.norm(self.centre_))
-        c = self._constants(
-            Given(R, Y, rho, radius),
-            default_radius=lambda R, Y: centre + np.sqrt(self._loss.at_most(R * centre, Y) / self.lam),
-            norm=self._norm(),
-            norm_bound=self.gap_.sharp_norm_bound if form == "sharp" else self.gap_.norm_bound,
-            lam=self.lam,
-        )
-        beta = c.change / self._n_rows
+        c = self._constants(GivenConstants(R, Y, rho, radius), form, self.lam)
         learnt = "; here xi was learnt from it" if isinstance(self.xi, str) else ""
-        return RiskBound(
-            terms={"empirical": self._empirical, **uniform_terms(beta, c.B, self._n_rows, delta)},
-            delta=delta,
-            assumptions=(*c.assumptions, f"hypotheses and xi were chosen without looking at this sample{learnt}"),
-            constants=c.as_dict(beta=beta, n_rows=self._n_rows),
-        )
+        chosen = f"hypotheses and xi were chosen without looking at this sample{learnt}"
+        return uniform_bound(c, self._empirical, c.change / self._n_rows, self._n_rows, delta, chosen)
 
 
 class HypothesisTransferClassifier(TransferClassifierMixin, HypothesisTransfer):
@@ -270,28 +269,9 @@ class HypothesisTransferClassifier(TransferClassifierMixin, HypothesisTransfer):
     1
     """
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **HypothesisTransfer._parameter_constraints,
-        **TransferClassifierMixin._parameter_constraints,
-    }
 
-    def __init__(
-        self,
-        hypotheses: Any = (),
-        xi: Any = None,
-        *,
-        loss: str = "logistic",
-        lam: float = 0.01,
-        fit_intercept: bool = True,
-    ) -> None:
-        self.hypotheses = hypotheses
-        self.xi = xi
-        self.loss = loss
-        self.lam = lam
-        self.fit_intercept = fit_intercept
-
-
-class HypothesisTransferRegressor(Numbers, HypothesisTransfer):
+@dataclass(eq=False, repr=False, kw_only=True)
+class HypothesisTransferRegressor(NumericLabels, HypothesisTransfer):
     r"""Linear regression near a mixture of hypotheses learnt elsewhere (Sec. 4.1.3).
 
     Minimises :math:`\frac1{N_T} \sum_i \ell(\langle h, x_i\rangle, y_i) + \lambda \|h - \langle H, \Xi\rangle\|^2`.
@@ -306,22 +286,4 @@ class HypothesisTransferRegressor(Numbers, HypothesisTransfer):
     array([[2.]])
     """
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **HypothesisTransfer._parameter_constraints,
-        **Numbers._parameter_constraints,
-    }
-
-    def __init__(
-        self,
-        hypotheses: Any = (),
-        xi: Any = None,
-        *,
-        loss: str = "squared",
-        lam: float = 0.01,
-        fit_intercept: bool = True,
-    ) -> None:
-        self.hypotheses = hypotheses
-        self.xi = xi
-        self.loss = loss
-        self.lam = lam
-        self.fit_intercept = fit_intercept
+    loss: str = "squared"

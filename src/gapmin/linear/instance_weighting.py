@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from dataclasses import KW_ONLY, dataclass
 from numbers import Real
 from typing import Any, ClassVar
 
@@ -12,25 +13,26 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted
 
+from gapmin._utils.typing import Array
 from gapmin.gap import PerformanceGap, RiskBound
-from gapmin.linear._bounds import Constants, Form, Given, check_delta, distance, weighted_terms
-from gapmin.linear._exact import solve, solve_plain
-from gapmin.linear._losses import Array, Loss
-from gapmin.linear._problem import Problem, Rows
-from gapmin.linear._setting import LinearSetting, Numbers
+from gapmin.linear._bounds import Constants, Form, GivenConstants, check_delta, weighted_terms
+from gapmin.linear._exact import solve, solve_unpenalised
+from gapmin.linear._losses import Loss
+from gapmin.linear._problem import Problem, WeightedRows
+from gapmin.linear._setting import NumericLabels
 from gapmin.linear._transfer import TransferClassifierMixin, TransferSetting
 
 
-class Side:
+class DomainObjective:
     """One domain's V(h) = weighted loss + eta lam ||h||^2, and its minimiser."""
 
-    def __init__(self, rows: Rows, loss: Loss, ridge: float) -> None:
+    def __init__(self, rows: WeightedRows, loss: Loss, ridge: float) -> None:
         self.rows, self.loss, self.ridge = rows, loss, ridge
         self.attained = True
         if ridge > 0:
             self.h = solve(Problem([rows], loss, ridge)).h
         else:
-            plain = solve_plain(rows, loss)
+            plain = solve_unpenalised(rows, loss)
             self.h, self.attained = plain.h, plain.attained
             if not plain.attained:
                 warnings.warn(
@@ -45,7 +47,7 @@ class Side:
         return self.rows.loss(self.loss, h) + self.ridge * float(h @ h)
 
 
-def two_domain_gap(source: Side, target: Side, lam: float, eta: float) -> PerformanceGap:
+def two_domain_gap(source: DomainObjective, target: DomainObjective, lam: float, eta: float) -> PerformanceGap:
     """Return the gap of Definition 3 with Lemma 1, without the loss bound.
 
     The lemma averages two inequalities of its proof, ``||h*||^2 <= ||h_S||^2 + gap_T / (lam (1 - 2 eta))`` and the same
@@ -70,27 +72,17 @@ def two_domain_gap(source: Side, target: Side, lam: float, eta: float) -> Perfor
     )
 
 
-class InstanceWeighting(TransferSetting):
-    """The part that classifier and regressor share."""
+class WeightedSetting(TransferSetting):
+    """The settings that weigh the rows of target and source in one loss."""
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **LinearSetting._parameter_constraints,
-        "gamma": [Interval(Real, 0, 1, closed="both"), None],
-        "eta": [Interval(Real, 0, 0.5, closed="left")],
-    }
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {"eta": [Interval(Real, 0, 0.5, closed="left")]}
 
-    gamma: float | None
     eta: float
-    sample_weight_: Array
     domain_weight_: dict[int, float]
 
     def _weights(self, domain: NDArray[np.int64], weight: Array) -> Array:
-        """Gamma: what was given, or gamma on the target and 1 - gamma on the sources."""
-        if self.gamma is None or not (domain > 0).any():
-            return weight / weight.sum()
-        in_target = domain < 0
-        target, source = float(weight[in_target].sum()), float(weight[~in_target].sum())
-        return weight * np.where(in_target, self.gamma / target, (1 - self.gamma) / source)
+        """Return Gamma."""
+        return weight / weight.sum()
 
     def _solve(self, X: Any, y: Array, domain: NDArray[np.int64], weight: Array) -> Array:
         gamma = self._weights(domain, weight)
@@ -99,10 +91,10 @@ class InstanceWeighting(TransferSetting):
 
     def _fit_weighted(self, X: Any, y: Array, domain: NDArray[np.int64], gamma: Array) -> None:
         in_target = domain < 0
-        h = solve(Problem([Rows(X, y, gamma)], self._loss, self.lam)).H
-        self._remember(h, [Rows(X, y, gamma)])
+        h = solve(Problem([WeightedRows(X, y, gamma)], self._loss, self.lam)).H
+        self._store_solution(h, [WeightedRows(X, y, gamma)])
         sides = [
-            Side(Rows(X[part], y[part], gamma[part]), self._loss, self.eta * self.lam)
+            DomainObjective(WeightedRows(X[part], y[part], gamma[part]), self._loss, self.eta * self.lam)
             for part in (np.flatnonzero(~in_target), np.flatnonzero(in_target))
         ]
         self.gap_ = self._with_corollary(two_domain_gap(sides[0], sides[1], self.lam, self.eta))
@@ -110,7 +102,7 @@ class InstanceWeighting(TransferSetting):
         self._training = {}
         for k, part in [(-1, in_target), *((k, domain == k) for k in numbers if k > 0)]:
             weight = gamma[part] if gamma[part].any() else np.ones(part.sum())
-            self._training[k] = Rows(X[part], y[part], weight)
+            self._training[k] = WeightedRows(X[part], y[part], weight)
         self.domain_weight_ = {k: float(gamma[domain == k].sum()) for k in numbers}
         self._gamma = gamma
         self._empirical = float(gamma @ self._loss.value(np.asarray(X @ h[0]), y))
@@ -152,32 +144,18 @@ class InstanceWeighting(TransferSetting):
         """
         check_is_fitted(self)
         check_delta(delta, form)
-        gap_norm = self.gap_.sharp_norm_bound if form == "sharp" else self.gap_.norm_bound
-        c = self._constants(
-            Given(R, Y, rho, radius),
-            default_radius=self._ball(self.lam),
-            norm=self._norm(),
-            norm_bound=gap_norm,
-            lam=self.lam,
-        )
-        apart, said = 0.0, list(c.assumptions)
-        for source, share in self.domain_weight_.items():
-            if source > 0 and share > 0:
-                rows = getattr(self, "_training", {})
-                value, why = distance(discrepancy, source, rows.get(-1), rows.get(source), self.loss, c)
-                apart += share * value
-                said += [each for each in why if each not in said]
-        stable = self._stability(c, delta, form)
-        said.append(self._chosen_before())
+        c = self._constants(GivenConstants(R, Y, rho, radius), form, self.lam)
+        sources = {k: share for k, share in self.domain_weight_.items() if k > 0}
+        apart, assumptions = self._weighted_discrepancy(c, discrepancy, -1, sources)
         return RiskBound(
-            terms={"empirical": self._empirical, "discrepancy": apart, **stable},
+            terms={"empirical": self._empirical, "discrepancy": apart, **self._stability(c, delta, form)},
             delta=delta,
-            assumptions=tuple(said),
+            assumptions=(*assumptions, self._chosen_before()),
             constants=c.as_dict(
                 beta=float(self._gamma.max()) * c.change,
                 gamma_inf=float(self._gamma.max()),
                 gamma_2=float(np.sqrt(self._gamma @ self._gamma)),
-                gamma_source=float(sum(share for k, share in self.domain_weight_.items() if k > 0)),
+                gamma_source=float(sum(sources.values())),
                 n_rows=float(self._gamma.size),
             ),
         )
@@ -189,6 +167,28 @@ class InstanceWeighting(TransferSetting):
 
     def _chosen_before(self) -> str:
         return "the weights were chosen without looking at this sample"
+
+
+@dataclass(eq=False, repr=False)
+class InstanceWeighting(WeightedSetting):
+    """The part that classifier and regressor share."""
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {"gamma": [Interval(Real, 0, 1, closed="both"), None]}
+
+    loss: str = "logistic"
+    _: KW_ONLY
+    lam: float = 0.01
+    gamma: float | None = None
+    eta: float = 0.25
+    fit_intercept: bool = True
+
+    def _weights(self, domain: NDArray[np.int64], weight: Array) -> Array:
+        """Gamma: what was given, or gamma on the target and 1 - gamma on the sources."""
+        if self.gamma is None or not (domain > 0).any():
+            return super()._weights(domain, weight)
+        in_target = domain < 0
+        target, source = float(weight[in_target].sum()), float(weight[~in_target].sum())
+        return weight * np.where(in_target, self.gamma / target, (1 - self.gamma) / source)
 
 
 class InstanceWeightingClassifier(TransferClassifierMixin, InstanceWeighting):
@@ -234,28 +234,9 @@ class InstanceWeightingClassifier(TransferClassifierMixin, InstanceWeighting):
     ['concentration', 'discrepancy', 'empirical', 'stability']
     """
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **InstanceWeighting._parameter_constraints,
-        **TransferClassifierMixin._parameter_constraints,
-    }
 
-    def __init__(
-        self,
-        loss: str = "logistic",
-        *,
-        lam: float = 0.01,
-        gamma: float | None = None,
-        eta: float = 0.25,
-        fit_intercept: bool = True,
-    ) -> None:
-        self.loss = loss
-        self.lam = lam
-        self.gamma = gamma
-        self.eta = eta
-        self.fit_intercept = fit_intercept
-
-
-class InstanceWeightingRegressor(Numbers, InstanceWeighting):
+@dataclass(eq=False, repr=False)
+class InstanceWeightingRegressor(NumericLabels, InstanceWeighting):
     r"""Linear regression on weighted rows of target and source (Sec. 4.1.1).
 
     Minimises :math:`\sum_i \gamma_i \ell(\langle h, x_i\rangle, y_i) + \lambda \|h\|^2` with weights that sum to one.
@@ -272,22 +253,4 @@ class InstanceWeightingRegressor(Numbers, InstanceWeighting):
     array([20.])
     """
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **InstanceWeighting._parameter_constraints,
-        **Numbers._parameter_constraints,
-    }
-
-    def __init__(
-        self,
-        loss: str = "squared",
-        *,
-        lam: float = 0.01,
-        gamma: float | None = None,
-        eta: float = 0.25,
-        fit_intercept: bool = True,
-    ) -> None:
-        self.loss = loss
-        self.lam = lam
-        self.gamma = gamma
-        self.eta = eta
-        self.fit_intercept = fit_intercept
+    loss: str = "squared"

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY, dataclass, field
 from numbers import Real
 from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.utils._param_validation import Interval
 
+from gapmin._utils.typing import Array
 from gapmin.linear._bounds import Form
 from gapmin.linear._coupled import CoupledTasks, Stability, fit_coupled, single_and_pooled_gap
-from gapmin.linear._losses import Array
 from gapmin.linear._multitask import MultitaskClassifierMixin, MultitaskRegressorMixin
-from gapmin.linear._problem import Rows
-from gapmin.linear._setting import LinearSetting
+from gapmin.linear._problem import WeightedRows
 
 
 def sharing_precision(K: int, lam0: float, lam: float) -> Array:
@@ -30,19 +30,22 @@ def sharing_precision(K: int, lam0: float, lam: float) -> Array:
     return (alone + apart) * np.eye(K) - apart / K * np.ones((K, K))
 
 
+@dataclass(eq=False, repr=False)
 class ParameterSharing(CoupledTasks):
     """The part that classifier and regressor share."""
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **LinearSetting._parameter_constraints,
-        "lam0": [Interval(Real, 0, None, closed="neither")],
-    }
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {"lam0": [Interval(Real, 0, None, closed="neither")]}
 
-    lam0: float
-    shared_coef_: Array
-    shared_intercept_: float
+    lam0: float = 0.01
+    lam: float = 0.01
+    _: KW_ONLY
+    loss: str = "logistic"
+    fit_intercept: bool = True
 
-    def _solve(self, tasks: list[Rows], X: Any, y: Array) -> Array:
+    shared_coef_: Array = field(init=False)
+    shared_intercept_: float = field(init=False)
+
+    def _solve(self, tasks: list[WeightedRows], X: Any, y: Array) -> Array:
         H = fit_coupled(tasks, self._loss, sharing_precision(len(tasks), self.lam0, self.lam))
         w0 = self.lam / (self.lam0 + self.lam) * H.mean(axis=0)  # the best one for these h_k = w_0 + w_k
         self.shared_coef_, self.shared_intercept_ = (w0[:-1], float(w0[-1])) if self.fit_intercept else (w0, 0.0)
@@ -100,25 +103,8 @@ class ParameterSharingClassifier(MultitaskClassifierMixin, ParameterSharing):
     array([ True, False])
     """
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **ParameterSharing._parameter_constraints,
-        **MultitaskClassifierMixin._parameter_constraints,
-    }
 
-    def __init__(
-        self,
-        lam0: float = 0.01,
-        lam: float = 0.01,
-        *,
-        loss: str = "logistic",
-        fit_intercept: bool = True,
-    ) -> None:
-        self.lam0 = lam0
-        self.lam = lam
-        self.loss = loss
-        self.fit_intercept = fit_intercept
-
-
+@dataclass(eq=False, repr=False, kw_only=True)
 class ParameterSharingRegressor(MultitaskRegressorMixin, ParameterSharing):
     r"""Linear regressions that share a part: h_k = w_0 + w_k (Sec. 4.2.2).
 
@@ -138,20 +124,4 @@ class ParameterSharingRegressor(MultitaskRegressorMixin, ParameterSharing):
     True
     """
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **ParameterSharing._parameter_constraints,
-        **MultitaskRegressorMixin._parameter_constraints,
-    }
-
-    def __init__(
-        self,
-        lam0: float = 0.01,
-        lam: float = 0.01,
-        *,
-        loss: str = "squared",
-        fit_intercept: bool = True,
-    ) -> None:
-        self.lam0 = lam0
-        self.lam = lam
-        self.loss = loss
-        self.fit_intercept = fit_intercept
+    loss: str = "squared"

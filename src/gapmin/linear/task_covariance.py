@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import warnings
+from dataclasses import KW_ONLY, dataclass, field
 from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
+from gapmin._utils.typing import Array
 from gapmin.linear._bounds import Form
 from gapmin.linear._coupled import CoupledTasks, Stability, fit_coupled, single_and_pooled_gap
-from gapmin.linear._losses import Array
 from gapmin.linear._matrix import largest, unit
 from gapmin.linear._multitask import MultitaskClassifierMixin, MultitaskRegressorMixin
-from gapmin.linear._problem import Rows
-from gapmin.linear._setting import LinearSetting
+from gapmin.linear._problem import WeightedRows
 from gapmin.linear._simplex import project_simplex
 
 _ALTERNATIONS = 200
@@ -58,19 +58,22 @@ def hold_floor(omega: Array, trace: float) -> Array:
     return (vectors * sizes) @ vectors.T
 
 
+@dataclass(eq=False, repr=False)
 class TaskCovariance(CoupledTasks):
     """The part that classifier and regressor share."""
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **LinearSetting._parameter_constraints,
-        "omega": ["array-like", None],
-    }
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {"omega": ["array-like", None]}
 
-    omega: Any
-    omega_: Array
-    objective_history_: Array
+    omega: Any = None
+    _: KW_ONLY
+    lam: float = 0.01
+    loss: str = "logistic"
+    fit_intercept: bool = True
 
-    def _solve(self, tasks: list[Rows], X: Any, y: Array) -> Array:
+    omega_: Array = field(init=False)
+    objective_history_: Array = field(init=False)
+
+    def _solve(self, tasks: list[WeightedRows], X: Any, y: Array) -> Array:
         K = len(tasks)
         if self.omega is None:
             H = self._alternate(tasks)
@@ -89,7 +92,7 @@ class TaskCovariance(CoupledTasks):
         )
         return H
 
-    def _alternate(self, tasks: list[Rows]) -> Array:
+    def _alternate(self, tasks: list[WeightedRows]) -> Array:
         """Fit and learn Omega in turn, its trace K^2 / lam, to the minimum of an objective that is convex in both.
 
         The closed form alone creeps where an eigenvalue goes to its floor, so the move is tried at growing lengths; no
@@ -205,25 +208,8 @@ class TaskCovarianceClassifier(MultitaskClassifierMixin, TaskCovariance):
            [-1., -1.,  1.]])
     """
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **TaskCovariance._parameter_constraints,
-        **MultitaskClassifierMixin._parameter_constraints,
-    }
 
-    def __init__(
-        self,
-        omega: Any = None,
-        *,
-        lam: float = 0.01,
-        loss: str = "logistic",
-        fit_intercept: bool = True,
-    ) -> None:
-        self.omega = omega
-        self.lam = lam
-        self.loss = loss
-        self.fit_intercept = fit_intercept
-
-
+@dataclass(eq=False, repr=False, kw_only=True)
 class TaskCovarianceRegressor(MultitaskRegressorMixin, TaskCovariance):
     r"""Linear regressions coupled by a covariance of the tasks (Sec. 4.2.3).
 
@@ -243,20 +229,4 @@ class TaskCovarianceRegressor(MultitaskRegressorMixin, TaskCovariance):
     array([ 1.,  1., -1.])
     """
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **TaskCovariance._parameter_constraints,
-        **MultitaskRegressorMixin._parameter_constraints,
-    }
-
-    def __init__(
-        self,
-        omega: Any = None,
-        *,
-        lam: float = 0.01,
-        loss: str = "squared",
-        fit_intercept: bool = True,
-    ) -> None:
-        self.omega = omega
-        self.lam = lam
-        self.loss = loss
-        self.fit_intercept = fit_intercept
+    loss: str = "squared"

@@ -3,51 +3,56 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import KW_ONLY, dataclass, field
 from numbers import Real
 from typing import Any, ClassVar
 
 import numpy as np
-from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
+from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
+from gapmin._utils.typing import Array
 from gapmin.gap import PerformanceGap, RiskBound
-from gapmin.linear._bounds import Form, Given, check_delta, distance, weighted_terms
+from gapmin.linear._bounds import Form, GivenConstants, check_delta, weighted_terms
 from gapmin.linear._exact import solve
-from gapmin.linear._losses import Array
 from gapmin.linear._multitask import MultitaskClassifierMixin, MultitaskRegressorMixin, MultitaskSetting
-from gapmin.linear._problem import Problem, Rows
-from gapmin.linear._setting import LinearSetting
+from gapmin.linear._problem import Problem, WeightedRows
 from gapmin.linear._simplex import project_simplex
-from gapmin.linear.feature_transfer import LEARNT, Representation
-from gapmin.linear.instance_weighting import Side
+from gapmin.linear.feature_transfer import PHI_LEARNT, Representation
+from gapmin.linear.instance_weighting import DomainObjective
 
 _ALTERNATIONS = 200
 
 
+@dataclass(eq=False, repr=False)
 class TaskWeighting(Representation, MultitaskSetting):
     """The part that classifier and regressor share."""
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **LinearSetting._parameter_constraints,
         "relation": [StrOptions({"uniform", "learn"}), "array-like", None],
         "eta": [Interval(Real, 0, 1, closed="left")],
-        "transformer": [HasMethods(["fit", "transform"]), None],
         "lam1": [Interval(Real, 0, None, closed="left")],
         "lam3": [Interval(Real, 0, None, closed="neither")],
         "relation_cost": [StrOptions({"excess", "printed"})],
     }
 
-    relation: Any
-    eta: float
-    lam1: float
-    lam3: float
-    relation_cost: str
-    relation_: Array
-    gap_matrix_: Array
-    objective_history_: Array
+    relation: Any = None
+    _: KW_ONLY
+    loss: str = "logistic"
+    lam: float = 0.01
+    eta: float = 0.25
+    transformer: Any = None
+    lam1: float = 1.0
+    lam3: float = 0.25
+    relation_cost: str = "excess"
+    fit_intercept: bool = True
 
-    def _solve(self, tasks: list[Rows], X: Any, y: Array) -> Array:
-        sides = [Side(rows, self._loss, self.eta * self.lam) for rows in tasks]
+    relation_: Array = field(init=False)
+    gap_matrix_: Array = field(init=False)
+    objective_history_: Array = field(init=False)
+
+    def _solve(self, tasks: list[WeightedRows], X: Any, y: Array) -> Array:
+        sides = [DomainObjective(rows, self._loss, self.eta * self.lam) for rows in tasks]
         losses = np.array([[rows.loss(self._loss, side.h) for side in sides] for rows in tasks])  # L_k(h_j)
         values = losses + np.array([side.ridge * float(side.h @ side.h) for side in sides])
         # Entry j, k: what the minimiser of task j loses on task k.
@@ -56,7 +61,7 @@ class TaskWeighting(Representation, MultitaskSetting):
 
         def fit(relation: Array) -> Array:
             shares = [np.concatenate([g * w for g, w in zip(row, weight, strict=True)]) for row in relation]
-            return np.vstack([solve(Problem([Rows(X, y, share)], self._loss, self.lam)).H for share in shares])
+            return np.vstack([solve(Problem([WeightedRows(X, y, share)], self._loss, self.lam)).H for share in shares])
 
         if isinstance(self.relation, str) and self.relation == "learn":
             own = np.diag(losses) if self.relation_cost == "excess" else np.zeros(len(tasks))
@@ -81,7 +86,7 @@ class TaskWeighting(Representation, MultitaskSetting):
         self._weighted_loss = (self.relation_ * weighted).sum(axis=1)
         return H
 
-    def _alternate(self, tasks: list[Rows], own: Array, fit: Any) -> tuple[Array, Array, list[float]]:
+    def _alternate(self, tasks: list[WeightedRows], own: Array, fit: Any) -> tuple[Array, Array, list[float]]:
         """Minimise sum_k gamma_k (L_k(h_j) - own_k) + lam ||h_j||^2 + lam1 gap_j + lam3 ||gamma||^2, for each task j.
 
         Given the hypotheses every term is linear in Gamma^j but the last, so its minimiser is a projection on the
@@ -151,37 +156,27 @@ class TaskWeighting(Representation, MultitaskSetting):
         check_delta(delta, form)
         if task is None and isinstance(discrepancy, Mapping) and len(self.tasks_) > 1:
             raise ValueError("discrepancy by name says how far the other tasks are from one: say which with task=…")
-        given = Given(R, Y, rho, radius)
+        given = GivenConstants(R, Y, rho, radius)
         return self._over_tasks(lambda j, delta: self._bound_of_task(j, delta, form, discrepancy, given), task, delta)
 
-    def _bound_of_task(self, j: int, delta: float, form: Form, discrepancy: Any, given: Given) -> RiskBound:
-        c = self._constants(
-            given,
-            default_radius=self._ball(self.lam),
-            norm=self._norm(j),
-            norm_bound=self.gap_.norm_bound[j],
-            lam=self.lam,
-        )
-        names, rows = self.tasks_.tolist(), getattr(self, "_training", {})
-        apart, said = 0.0, list(c.assumptions)
-        for k, other in enumerate(names):
-            if k != j and self.relation_[j, k] > 0:
-                value, why = distance(discrepancy, other, rows.get(names[j]), rows.get(other), self.loss, c)
-                apart += float(self.relation_[j, k]) * value
-                said += [each for each in why if each not in said]
+    def _bound_of_task(self, j: int, delta: float, form: Form, discrepancy: Any, given: GivenConstants) -> RiskBound:
+        c = self._constants(given, form, self.lam, j)
+        names = self.tasks_.tolist()
+        others = {name: float(self.relation_[j, k]) for k, name in enumerate(names) if k != j}
+        apart, assumptions = self._weighted_discrepancy(c, discrepancy, names[j], others)
         largest = float((self.relation_[j] * self._heaviest).max())
         squares = float(self.relation_[j] ** 2 @ (1 / self._sizes))
         stable = weighted_terms(c, largest, squares, self._n_rows, delta, form)
         learnt = (
             "; here they were learnt from it" if isinstance(self.relation, str) and self.relation == "learn" else ""
         )
-        said.append(f"the relations were chosen without looking at this sample{learnt}")
+        assumptions.append(f"the relations were chosen without looking at this sample{learnt}")
         if self._phi_learnt:
-            said.append(LEARNT)
+            assumptions.append(PHI_LEARNT)
         return RiskBound(
             terms={"empirical": float(self._weighted_loss[j]), "discrepancy": apart, **stable},
             delta=delta,
-            assumptions=tuple(said),
+            assumptions=tuple(assumptions),
             constants=c.as_dict(beta=largest * c.change, n_rows=self._n_rows, n_tasks=float(len(names))),
         )
 
@@ -240,35 +235,8 @@ class TaskWeightingClassifier(MultitaskClassifierMixin, TaskWeighting):
     (np.True_, np.float64(0.0))
     """
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **TaskWeighting._parameter_constraints,
-        **MultitaskClassifierMixin._parameter_constraints,
-    }
 
-    def __init__(
-        self,
-        relation: Any = None,
-        *,
-        loss: str = "logistic",
-        lam: float = 0.01,
-        eta: float = 0.25,
-        transformer: Any = None,
-        lam1: float = 1.0,
-        lam3: float = 0.25,
-        relation_cost: str = "excess",
-        fit_intercept: bool = True,
-    ) -> None:
-        self.relation = relation
-        self.loss = loss
-        self.lam = lam
-        self.eta = eta
-        self.transformer = transformer
-        self.lam1 = lam1
-        self.lam3 = lam3
-        self.relation_cost = relation_cost
-        self.fit_intercept = fit_intercept
-
-
+@dataclass(eq=False, repr=False, kw_only=True)
 class TaskWeightingRegressor(MultitaskRegressorMixin, TaskWeighting):
     r"""Linear regressions, each trained on a weighted mix of all tasks (Sec. 4.2.1).
 
@@ -290,30 +258,4 @@ class TaskWeightingRegressor(MultitaskRegressorMixin, TaskWeighting):
            [0. , 0. , 1. ]])
     """
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **TaskWeighting._parameter_constraints,
-        **MultitaskRegressorMixin._parameter_constraints,
-    }
-
-    def __init__(
-        self,
-        relation: Any = None,
-        *,
-        loss: str = "squared",
-        lam: float = 0.01,
-        eta: float = 0.25,
-        transformer: Any = None,
-        lam1: float = 1.0,
-        lam3: float = 0.25,
-        relation_cost: str = "excess",
-        fit_intercept: bool = True,
-    ) -> None:
-        self.relation = relation
-        self.loss = loss
-        self.lam = lam
-        self.eta = eta
-        self.transformer = transformer
-        self.lam1 = lam1
-        self.lam3 = lam3
-        self.relation_cost = relation_cost
-        self.fit_intercept = fit_intercept
+    loss: str = "squared"

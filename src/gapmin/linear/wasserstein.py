@@ -16,9 +16,9 @@ from scipy.spatial.distance import cdist
 from sklearn.metrics import euclidean_distances
 from sklearn.utils import check_array, check_random_state
 
+from gapmin._utils.typing import Array
 from gapmin.gap import RiskBound
 from gapmin.linear._ball import tiny
-from gapmin.linear._losses import Array
 from gapmin.linear._matrix import squared_norms
 
 __all__ = ["class_wasserstein", "class_wasserstein_matrix", "proposition_2"]

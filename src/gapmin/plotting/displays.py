@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Self
 
 import numpy as np
@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted
 
 # Okabe & Ito (2008): told apart by readers of every colour vision. Its yellow is too pale for a line on white.
-TARGET, SOURCE = "#0072B2", "#D55E00"
+TARGET_COLOR, SOURCE_COLOR = "#0072B2", "#D55E00"
 PALETTE = ("#595959", "#0072B2", "#E69F00", "#009E73", "#D55E00", "#CC79A7", "#56B4E9", "#000000")
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
 INK, PALE = "#1d2126", "#ffffff"
@@ -23,6 +23,7 @@ class _Display:
 
     ax_: Any
     figure_: Any
+    lines_: list[Any]
 
     def _axes(self, ax: Any, size: tuple[float, float] = (5.2, 3.4), grid: str = "y") -> Any:
         """Return `ax`, or that of a new figure of this size in inches, with the grid lines of one axis."""
@@ -38,6 +39,18 @@ class _Display:
         ax.set_axisbelow(True)
         return ax
 
+    def _draw_lines(
+        self, ax: Any, names: Sequence[str], curves: Iterable[NDArray[np.float64]], colors: Sequence[str], start: int
+    ) -> None:
+        """Draw a line for each curve over whole numbers from `start`, with its name at its end."""
+        self.lines_ = []
+        for k, (curve, color) in enumerate(zip(curves, colors, strict=True)):
+            x, marker = np.arange(start, start + len(curve)), MARKERS[k % len(MARKERS)]
+            self.lines_ += ax.plot(x, curve, color=color, linewidth=1.8, marker=marker, markersize=4.5)
+        ax.set_ylim(bottom=0)
+        _whole_numbers(ax)
+        label_ends(ax, names, colors, [(line.get_xdata()[-1], line.get_ydata()[-1]) for line in self.lines_])
+
 
 class WeightMassDisplay(_Display):
     """The share of the weight that target and sources hold, round by round.
@@ -48,6 +61,8 @@ class WeightMassDisplay(_Display):
         Before each round and at the end: `mass_history_` of a booster.
     domains : array-like of int of shape (n_domains,)
         Negative for the target, positive for a source: `domains_`.
+    names : sequence of str, optional
+        Of the domains; sources with a name have a colour each.
 
     Attributes
     ----------
@@ -66,9 +81,10 @@ class WeightMassDisplay(_Display):
     'round'
     """
 
-    def __init__(self, *, mass: ArrayLike, domains: ArrayLike) -> None:
+    def __init__(self, *, mass: ArrayLike, domains: ArrayLike, names: Sequence[str] | None = None) -> None:
         self.mass = np.asarray(mass, dtype=float)
         self.domains = np.asarray(domains)
+        self.names = names
 
     @classmethod
     def from_estimator(cls, estimator: Any, *, ax: Any = None) -> Self:
@@ -86,15 +102,11 @@ class WeightMassDisplay(_Display):
         """Draw on `ax`, or on a new figure."""
         ax = self._axes(ax)
         several = (self.domains > 0).sum() > 1
-        self.lines_ = []
-        names, colors = [], []
-        for domain, share in zip(self.domains, self.mass.T, strict=True):
-            colors.append(TARGET if domain < 0 else SOURCE)
-            names.append("target" if domain < 0 else f"source {domain}" if several else "source")
-            self.lines_ += ax.plot(100 * share, color=colors[-1], linewidth=2, marker=".", markersize=5)
+        names = ["target" if each < 0 else f"source {each}" if several else "source" for each in self.domains]
+        others = [SOURCE_COLOR] if self.names is None else [color for color in PALETTE if color != TARGET_COLOR]
+        colors = [TARGET_COLOR if each < 0 else others[k % len(others)] for k, each in enumerate(self.domains)]
         ax.set(xlabel="round", ylabel="share of the weight (%)", ylim=(0, 100))
-        _whole_numbers(ax)
-        label_ends(ax, names, colors, [(len(self.mass) - 1, y) for y in 100 * self.mass[-1]])
+        self._draw_lines(ax, self.names or names, 100 * self.mass.T, colors, start=0)
         return self
 
 
@@ -124,27 +136,15 @@ class DisagreementDisplay(_Display):
         estimator : a fitted gapBoost
         ax : matplotlib's Axes, optional
         """
-        check_is_fitted(estimator)
-        if not hasattr(estimator, "gap_history_"):
-            raise ValueError(
-                f"{type(estimator).__name__} has no gap_history_: disagreement is what gapBoost measures, "
-                "so give a GapBoostClassifier or a GapBoostRegressor"
-            )
-        return cls(disagreement=estimator.gap_history_).plot(ax)
+        remedy = "disagreement is what gapBoost measures, so give a GapBoostClassifier or a GapBoostRegressor"
+        return cls(disagreement=fitted_attribute(estimator, "gap_history_", remedy)).plot(ax)
 
     def plot(self, ax: Any = None) -> Self:
         """Draw on `ax`, or on a new figure."""
         ax = self._axes(ax)
-        rounds = np.arange(1, len(self.disagreement) + 1)
-        names, colors = ["source", "target"], [SOURCE, TARGET]
-        self.lines_ = [
-            ax.plot(rounds, 100 * column, color=color, linewidth=2, marker=".", markersize=5)[0]
-            for column, color in zip(self.disagreement.T, colors, strict=True)
-        ]
         ax.set(xlabel="round", ylabel="weight in disagreement (%)")
-        ax.set_ylim(bottom=0)
-        _whole_numbers(ax)
-        label_ends(ax, names, colors, [(rounds[-1], y) for y in 100 * self.disagreement[-1]])
+        colors = [SOURCE_COLOR, TARGET_COLOR]
+        self._draw_lines(ax, ["source", "target"], 100 * self.disagreement.T, colors, start=1)
         return self
 
 
@@ -170,15 +170,9 @@ class EpochDisplay(_Display):
     def plot(self, ax: Any = None) -> Self:
         """Draw on `ax`, or on a new figure."""
         ax = self._axes(ax)
-        self.lines_ = []
-        colors = [PALETTE[k % len(PALETTE)] for k in range(len(self.curves))]
-        for k, (curve, color) in enumerate(zip(self.curves.values(), colors, strict=True)):
-            epochs, marker = np.arange(1, len(curve) + 1), MARKERS[k % len(MARKERS)]
-            self.lines_ += ax.plot(epochs, curve, color=color, linewidth=1.6, marker=marker, markersize=4.5)
         ax.set(xlabel="epoch", ylabel=self.unit)
-        ax.set_ylim(bottom=0)
-        _whole_numbers(ax)
-        label_ends(ax, list(self.curves), colors, [(len(curve), curve[-1]) for curve in self.curves.values()])
+        colors = [PALETTE[k % len(PALETTE)] for k in range(len(self.curves))]
+        self._draw_lines(ax, list(self.curves), self.curves.values(), colors, start=1)
         return self
 
 

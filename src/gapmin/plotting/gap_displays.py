@@ -7,13 +7,12 @@ from inspect import signature
 from typing import Any, Literal, Self
 
 import numpy as np
-from sklearn.utils.validation import check_is_fitted
 
 from gapmin._utils.text import format_number
 from gapmin.gap import PerformanceGap, RiskBound
 
 from .bar_displays import WIDTH, at_end, bars_height, legend_above, name_rows
-from .displays import INK, PALETTE, SOURCE, TARGET, _Display, fitted_attribute
+from .displays import INK, PALETTE, SOURCE_COLOR, TARGET_COLOR, _Display, fitted_attribute
 
 
 class GapDisplay(_Display):
@@ -152,19 +151,15 @@ class RiskBoundDisplay(_Display):
         ax : matplotlib's Axes, optional
         **risk_bound : given to the estimator's `risk_bound`
         """
-        check_is_fitted(estimator)
-        if not hasattr(estimator, "risk_bound"):
-            raise ValueError(
-                f"{type(estimator).__name__} has no risk_bound: give a setting of gapmin.linear or a GapBoostClassifier"
-            )
+        bound_of = fitted_attribute(estimator, "risk_bound", "give a setting of gapmin.linear or a GapBoostClassifier")
         if form not in ("printed", "sharp", "both"):
             raise ValueError(f"form is {form!r}: use 'printed', 'sharp' or 'both'")
-        if form != "printed" and "form" not in signature(estimator.risk_bound).parameters:
+        if form != "printed" and "form" not in signature(bound_of).parameters:
             raise ValueError(f"the bound of {type(estimator).__name__} has one form: use form='printed'")
         bounds = {}
         for each in ("printed", "sharp") if form == "both" else (form,):
             which = {} if each == "printed" else {"form": each}  # Proposition 1 has the printed form alone
-            bounds[each] = estimator.risk_bound(delta, **which, **risk_bound)
+            bounds[each] = bound_of(delta, **which, **risk_bound)
         return cls(bounds=bounds).plot(ax)
 
     def plot(self, ax: Any = None) -> Self:
@@ -215,17 +210,15 @@ class RiskBoundDisplay(_Display):
         return ", ".join(f"{text} ({name})" for name, text in texts)
 
 
-_DOMAINS = {"source": SOURCE, "target": TARGET}
+_DOMAINS = {"source": SOURCE_COLOR, "target": TARGET_COLOR}
 
 
 def _part_colors(parts: Sequence[Any], stacked: bool) -> dict[Any, str]:
     """Return a colour for each part: those of source and target, and for tasks in a stack one each."""
     names = list(dict.fromkeys(parts))
-    others = [name for name in names if name not in _DOMAINS]
-    return {
-        name: _DOMAINS[name] if name in _DOMAINS else PALETTE[others.index(name) % len(PALETTE)] if stacked else TARGET
-        for name in names
-    }
+    tasks = [name for name in names if name not in _DOMAINS]
+    colors = {name: PALETTE[k % len(PALETTE)] if stacked else TARGET_COLOR for k, name in enumerate(tasks)}
+    return {name: (_DOMAINS | colors)[name] for name in names}
 
 
 __all__ = ["GapDisplay", "RiskBoundDisplay"]

@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from gapmin._utils.text import format_number
 
-from .displays import INK, PALE, SOURCE, TARGET, _Display, fitted_attribute
+from .displays import INK, PALE, SOURCE_COLOR, TARGET_COLOR, _Display, fitted_attribute
 
 _SMALLEST_FONT = 4.5
 """Points: numbers that would be smaller are left out."""
@@ -68,8 +68,7 @@ class RelationDisplay(_Display):
         kind: str = "relation",
         largest: float | None = None,
     ) -> None:
-        if kind not in _KINDS:
-            raise ValueError(f"kind is {kind!r}: use {', '.join(map(repr, _KINDS))}")
+        _check_kind(kind)
         self.matrix: NDArray[np.float64] = np.array(matrix, dtype=float)
         if self.matrix.ndim != 2 or self.matrix.shape[0] != self.matrix.shape[1]:
             raise ValueError(f"matrix has shape {self.matrix.shape}: give one row and one column a task")
@@ -98,8 +97,7 @@ class RelationDisplay(_Display):
         check_is_fitted(estimator)
         if kind is None:
             kind = "relation" if hasattr(estimator, "relation_") else "correlation"
-        if kind not in _KINDS:
-            raise ValueError(f"kind is {kind!r}: use {', '.join(map(repr, _KINDS))}")
+        _check_kind(kind)
         name = {"relation": "relation_", "gap": "gap_matrix_"}.get(kind, "omega_")
         remedy = "give a TaskWeighting or TaskCovariance model, or draw a matrix with RelationDisplay(matrix=...)"
         matrix = fitted_attribute(estimator, name, remedy)
@@ -117,7 +115,7 @@ class RelationDisplay(_Display):
         signed = self.kind in ("covariance", "correlation")
         own = 1.0 if self.kind == "correlation" else float(np.nanmax(np.abs(self.matrix))) or 1.0
         top = own if self.largest is None else self.largest
-        colors = [SOURCE, PALE, TARGET] if signed else [PALE, TARGET]
+        colors = [SOURCE_COLOR, PALE, TARGET_COLOR] if signed else [PALE, TARGET_COLOR]
         cmap = LinearSegmentedColormap.from_list("gapmin", colors)
         self.image_ = ax.imshow(self.matrix, cmap=cmap, vmin=-top if signed else 0.0, vmax=top, aspect="equal")
         cell = min(_points(ax)) / K
@@ -131,6 +129,11 @@ class RelationDisplay(_Display):
         texts = [["0" if value == 0 else _cell(value) for value in row] for row in self.matrix]
         _write_numbers(ax, self.image_, texts, cell, cell)
         return self
+
+
+def _check_kind(kind: str) -> None:
+    if kind not in _KINDS:
+        raise ValueError(f"kind is {kind!r}: use {', '.join(map(repr, _KINDS))}")
 
 
 def _cell(value: float) -> str:

@@ -1,16 +1,13 @@
-"""Displays of a comparison of methods on one target, and of the weight that each of its sources holds."""
+"""The display of a comparison of methods on one target."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from typing import Any, Self
 
-import numpy as np
-from numpy.typing import ArrayLike
-
 from .bar_displays import WIDTH, bars_height
-from .displays import INK, PALETTE, TARGET, _Display, _whole_numbers, label_ends
-from .ranking_displays import finish_rows
+from .displays import PALETTE
+from .ranking_displays import IntervalDisplay
 
 _LONGEST = 24
 
@@ -30,7 +27,7 @@ def figure_names(names: Sequence[str]) -> list[str]:
     return made
 
 
-class MethodComparisonDisplay(_Display):
+class MethodComparisonDisplay(IntervalDisplay):
     """The error of each method, a point with its interval, beside a line at the error of one of them.
 
     Parameters
@@ -83,51 +80,10 @@ class MethodComparisonDisplay(_Display):
     def plot(self, ax: Any = None) -> Self:
         """Draw on `ax`, or on a new figure."""
         ax = self._axes(ax, self.size, grid="x")
-        self.points_: dict[str, Any] = {}
-        self.intervals_: dict[str, Any] = {}
-        ax.axvline(self.errors[self.baseline][0], color=INK, linewidth=0.9, linestyle=(0, (4, 3)))
-        for row, (name, (mean, low, high)) in enumerate(self.errors.items()):
-            color, marker = (PALETTE[4], "D") if name == self.chosen else (PALETTE[1], "o")
-            (self.intervals_[name],) = ax.plot([low, high], [row, row], color=color, linewidth=1.8)
-            (self.points_[name],) = ax.plot([mean], [row], color=color, marker=marker, markersize=7, linestyle="none")
-        finish_rows(ax, list(self.errors), line=self.errors[self.baseline][0], line_name=self.baseline)
+        styles = {name: (PALETTE[4], "D") if name == self.chosen else (PALETTE[1], "o") for name in self.errors}
+        self._draw_intervals(ax, self.errors, styles, line=self.errors[self.baseline][0], line_name=self.baseline)
         ax.set_xlabel(self.unit)
         return self
 
 
-class DomainMassDisplay(_Display):
-    """The share of the weight that the target and each source hold, round by round, by name.
-
-    Parameters
-    ----------
-    mass : array-like of shape (n_rounds + 1, n_domains)
-        The target's first.
-    names : sequence of str
-        Of the domains, the target's first.
-
-    Attributes
-    ----------
-    ax_, figure_ : matplotlib's Axes and Figure
-    lines_ : list of matplotlib's Line2D
-    """
-
-    def __init__(self, *, mass: ArrayLike, names: Sequence[str]) -> None:
-        self.mass = np.asarray(mass, dtype=float)
-        self.names = list(names)
-
-    def plot(self, ax: Any = None) -> Self:
-        """Draw on `ax`, or on a new figure."""
-        ax = self._axes(ax)
-        others = [color for color in PALETTE if color != TARGET]
-        colors = [TARGET, *(others[k % len(others)] for k in range(1, len(self.names)))]
-        self.lines_ = [
-            ax.plot(100 * share, color=color, linewidth=2, marker=".", markersize=5)[0]
-            for share, color in zip(self.mass.T, colors, strict=True)
-        ]
-        ax.set(xlabel="round", ylabel="share of the weight (%)", ylim=(0, 100))
-        _whole_numbers(ax)
-        label_ends(ax, self.names, colors, [(len(self.mass) - 1, y) for y in 100 * self.mass[-1]])
-        return self
-
-
-__all__ = ["DomainMassDisplay", "MethodComparisonDisplay", "figure_names"]
+__all__ = ["MethodComparisonDisplay", "figure_names"]

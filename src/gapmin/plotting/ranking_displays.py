@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any, Literal, Self
 
 from .bar_displays import WIDTH, bars_height
 from .displays import INK, PALETTE, _Display
 
-LOOKS = {"helps": (PALETTE[3], "o"), "neutral": (PALETTE[0], "s"), "hurts": (PALETTE[4], "X")}
+VERDICT_STYLES = {"helps": (PALETTE[3], "o"), "neutral": (PALETTE[0], "s"), "hurts": (PALETTE[4], "X")}
 """Colour and shape of each verdict, which is also written beside the point."""
 
 _UNITS = {
@@ -19,27 +19,44 @@ _UNITS = {
 }
 
 
-def finish_rows(ax: Any, names: Sequence[str], line: float, line_name: str) -> None:
-    """Name rows of points with intervals, from the top, and the vertical line that they are read against."""
-    ax.set_yticks(range(len(names)), names)
-    ax.set_ylim(len(names) - 0.4, -0.6)
-    ax.tick_params(axis="y", length=0)
-    ax.spines["left"].set_visible(False)
-    ax.margins(x=0.06)
-    ax.annotate(
-        line_name,
-        (line, 1),
-        (0, 3),
-        xycoords=("data", "axes fraction"),
-        textcoords="offset points",
-        ha="center",
-        color=INK,
-        fontsize=8.5,
-        annotation_clip=False,
-    )
+class IntervalDisplay(_Display):
+    """Rows of points with intervals, from the top, beside a vertical line that they are read against."""
+
+    def _draw_intervals(
+        self,
+        ax: Any,
+        rows: Mapping[str, tuple[float, float, float]],
+        styles: Mapping[str, tuple[str, str]],
+        line: float,
+        line_name: str,
+    ) -> None:
+        """Draw mean, low and high of each row in its colour and marker, and name the rows and the line."""
+        self.points_: dict[str, Any] = {}
+        self.intervals_: dict[str, Any] = {}
+        ax.axvline(line, color=INK, linewidth=0.9, linestyle=(0, (4, 3)))
+        for row, (name, (mean, low, high)) in enumerate(rows.items()):
+            color, marker = styles[name]
+            (self.intervals_[name],) = ax.plot([low, high], [row, row], color=color, linewidth=1.8)
+            (self.points_[name],) = ax.plot([mean], [row], color=color, marker=marker, markersize=7, linestyle="none")
+        ax.set_yticks(range(len(rows)), list(map(str, rows)))
+        ax.set_ylim(len(rows) - 0.4, -0.6)
+        ax.tick_params(axis="y", length=0)
+        ax.spines["left"].set_visible(False)
+        ax.margins(x=0.06)
+        ax.annotate(
+            line_name,
+            (line, 1),
+            (0, 3),
+            xycoords=("data", "axes fraction"),
+            textcoords="offset points",
+            ha="center",
+            color=INK,
+            fontsize=8.5,
+            annotation_clip=False,
+        )
 
 
-class RankingDisplay(_Display):
+class RankingDisplay(IntervalDisplay):
     """The change that each source makes, a point with its interval, beside a line where nothing changes.
 
     Parameters
@@ -70,7 +87,7 @@ class RankingDisplay(_Display):
         if not changes:
             raise ValueError("there is no source to draw: give at least one")
         for name in changes:
-            if verdicts.get(name) not in LOOKS:
+            if verdicts.get(name) not in VERDICT_STYLES:
                 raise ValueError(
                     f"the verdict of {name!r} is {verdicts.get(name)!r}: use 'helps', 'neutral' or 'hurts'"
                 )
@@ -102,23 +119,18 @@ class RankingDisplay(_Display):
     def plot(self, ax: Any = None) -> Self:
         """Draw on `ax`, or on a new figure."""
         ax = self._axes(ax, (WIDTH, bars_height(len(self.changes))), grid="x")
-        self.points_: dict[str, Any] = {}
-        self.intervals_: dict[str, Any] = {}
-        ax.axvline(0, color=INK, linewidth=0.9, linestyle=(0, (4, 3)))
-        for row, (name, (mean, low, high)) in enumerate(self.changes.items()):
-            color, marker = LOOKS[self.verdicts[name]]
-            (self.intervals_[name],) = ax.plot([low, high], [row, row], color=color, linewidth=1.8)
-            (self.points_[name],) = ax.plot([mean], [row], color=color, marker=marker, markersize=7, linestyle="none")
+        styles = {name: VERDICT_STYLES[self.verdicts[name]] for name in self.changes}
+        for row, name in enumerate(self.changes):
             # Outside, where no interval can pass.
             ax.annotate(
                 self.verdicts[name],
                 (1.02, row),
                 xycoords=("axes fraction", "data"),
                 va="center",
-                color=color,
+                color=styles[name][0],
                 annotation_clip=False,
             )
-        finish_rows(ax, list(map(str, self.changes)), line=0, line_name="no change")
+        self._draw_intervals(ax, self.changes, styles, line=0, line_name="no change")
         ax.set_xlabel(self.unit)
         return self
 

@@ -4,20 +4,16 @@ from __future__ import annotations
 
 from .files import to_csv, to_markdown, write_section
 from .html import Report, Section, render_html, write_html
-from .results import Cell, Duel, Results
-from .table import Entry, RowGroup, Table, error_caption, shown_name
+from .table import Entry, RowGroup, Table, quoted_problems, shown_name
 from .terminal import to_rich
 
 __all__ = [
-    "Cell",
-    "Duel",
     "Entry",
     "Report",
-    "Results",
     "RowGroup",
     "Section",
     "Table",
-    "error_caption",
+    "quoted_problems",
     "render_html",
     "shown_name",
     "to_csv",

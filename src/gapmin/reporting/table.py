@@ -137,15 +137,3 @@ def quoted_problems(problems: Sequence[str]) -> str:
     '“a → b”, “c, d” and “e”'
     """
     return joined([f"“{shown_name(problem)}”" for problem in problems])
-
-
-def error_caption(what: str, unit: str, n_splits: int) -> str:
-    """Caption a table of mean errors over splits.
-
-    Examples
-    --------
-    >>> error_caption("Digits", "% error", 3)
-    'Digits: % error ± standard error, 3 splits, lowest in bold'
-    """
-    several = n_splits > 1
-    return f"{what}: {unit}{' ± standard error' * several}, {n_splits} split{'s' * several}, lowest in bold"

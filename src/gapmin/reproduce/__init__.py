@@ -1,4 +1,4 @@
-"""The paper's experiments again, beside the numbers that it prints."""
+"""The paper's experiments again, beside the numbers that it prints; the demo; and what runs the cells of both."""
 
 from __future__ import annotations
 
@@ -8,8 +8,13 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from .experiment import Experiment
 
-NAMES = (*(f"table{k}" for k in range(1, 9)), *(f"figure{k}" for k in range(1, 6)))
-"""Every table and figure of the paper, each in a module of its name."""
+_MODULES = {
+    **{name: name for name in ("table1", "table2", "table3")},
+    **dict.fromkeys(("table4", "table5", "table6", "table7"), "multitask"),
+    **{name: name for name in ("table8", "figure1", "figure2", "figure3", "figure4", "figure5")},
+}
+NAMES = tuple(_MODULES)
+"""Every table and figure of the paper."""
 
 
 def get_experiment(name: str) -> Experiment:
@@ -23,5 +28,5 @@ def get_experiment(name: str) -> Experiment:
     """
     if name not in NAMES:
         raise ValueError(f"the paper has no {name!r}: use {', '.join(NAMES)}")
-    found: Experiment = import_module(f"gapmin.reproduce.{name}").EXPERIMENT
+    found: Experiment = getattr(import_module(f"gapmin.reproduce.{_MODULES[name]}"), name.upper())
     return found

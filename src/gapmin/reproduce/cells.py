@@ -5,11 +5,11 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, fields
 from functools import cached_property
 from typing import Any, Self
 
-Value = str | int | float | bool | None
+SettingValue = str | int | float | bool | None
 OF_NETWORKS = ("multitask", "epoch")
 """The kinds of cells that train networks, and need PyTorch."""
 
@@ -21,7 +21,7 @@ class Cell:
     Attributes
     ----------
     kind : str
-        Which way of measuring: "transfer", "multitask", "rules" or "epoch".
+        Which way of measuring, one of those in `measures`: "transfer", "multitask", …
     problem, method : str
     setting : str
         Everything else that the result depends on, as JSON with sorted names.
@@ -48,7 +48,7 @@ class Cell:
         return int.from_bytes(hashlib.sha256(self.key.encode()).digest()[:4], "little")
 
     @cached_property
-    def values(self) -> dict[str, Value]:
+    def values(self) -> dict[str, SettingValue]:
         """The setting by name."""
         return dict(json.loads(self.setting))
 
@@ -58,7 +58,7 @@ class Cell:
         return self.kind, self.problem, self.method, self.setting
 
 
-def cell(kind: str, problem: str, method: str, split: int, seed: int, **setting: Value) -> Cell:
+def cell(kind: str, problem: str, method: str, split: int, seed: int, **setting: SettingValue) -> Cell:
     """Make a cell; the order of the settings' names does not matter.
 
     Examples
@@ -130,10 +130,9 @@ class Outcome:
     @classmethod
     def from_record(cls, record: Mapping[str, Any]) -> Self:
         """Read back what `to_record` made."""
-        names = ("kind", "problem", "method", "setting", "split", "seed")
         found = json.loads(record["found"])
         return cls(
-            Cell(**{name: record[name] for name in names}),
+            Cell(**{each.name: record[each.name] for each in fields(Cell)}),
             None if found is None else Measured(error=record["error"], **found),
             record["failure"],
             record["seconds"],

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from .cells import Cell, Measured, Value, cell
-from .store import Store
+from .cells import Cell, Measured, SettingValue, cell
+from .store import Outcomes
 
 if TYPE_CHECKING:
     from gapmin.reporting.html import Section
@@ -36,7 +36,7 @@ class Plan:
     quick: bool = False
     epochs: int = 120
 
-    def cells(self, kind: str, problem: str, method: str, /, **setting: Value) -> list[Cell]:
+    def cells(self, kind: str, problem: str, method: str, /, **setting: SettingValue) -> list[Cell]:
         """Return a cell for each split."""
         return [cell(kind, problem, method, split, self.seed, **setting) for split in range(self.splits)]
 
@@ -84,13 +84,13 @@ class Found:
 
     Parameters
     ----------
-    store : Store
+    store : Outcomes
     plan : Plan
     splits : iterable of int, optional
         Look at these only; by default at all of the plan.
     """
 
-    def __init__(self, store: Store, plan: Plan, splits: Iterable[int] | None = None) -> None:
+    def __init__(self, store: Outcomes, plan: Plan, splits: Iterable[int] | None = None) -> None:
         self.store = store
         self.plan = plan
         self.splits = frozenset(range(plan.splits) if splits is None else splits)
@@ -114,18 +114,18 @@ class Found:
         outcome = self.store.get(cell)
         return outcome is not None and outcome.measured is not None
 
-    def measured(self, kind: str, problem: str, method: str, /, **setting: Value) -> list[Measured | None]:
+    def measured(self, kind: str, problem: str, method: str, /, **setting: SettingValue) -> list[Measured | None]:
         """Return what each split found; None where it failed or was not run."""
         cells = (each for each in self.plan.cells(kind, problem, method, **setting) if each.split in self.splits)
         outcomes = (self.store.get(each) for each in cells)
         return [None if outcome is None else outcome.measured for outcome in outcomes]
 
-    def series(self, kind: str, problem: str, method: str, /, **setting: Value) -> Series:
+    def series(self, kind: str, problem: str, method: str, /, **setting: SettingValue) -> Series:
         """Return the errors of a method on a problem."""
         found = self.measured(kind, problem, method, **setting)
         return _series([None if each is None else (each.error, each.n_train, each.n_test) for each in found])
 
-    def part(self, name: str, kind: str, problem: str, method: str, /, **setting: Value) -> Series:
+    def part(self, name: str, kind: str, problem: str, method: str, /, **setting: SettingValue) -> Series:
         """Return the errors on one of the parts that the error of a problem is the mean of."""
         found = self.measured(kind, problem, method, **setting)
         return _series([None if each is None else (each.parts[name], *each.extra["rows"][name]) for each in found])
@@ -140,7 +140,7 @@ def _series(found: Sequence[tuple[float, float, float] | None]) -> Series:
 
 @dataclass(frozen=True)
 class Experiment:
-    """A table or figure of the paper.
+    """A table or figure of the paper, or a section of the demo.
 
     Attributes
     ----------
@@ -168,7 +168,7 @@ class Experiment:
     cells: Callable[[Plan], list[Cell]]
     show: Callable[[Found], Section]
     splits: int
-    quick_splits: int
+    quick_splits: int = 1
     needs: tuple[str, ...] | Callable[[], tuple[str, ...]] = ()
     networks: bool = False
     epochs: int = 120
@@ -183,7 +183,7 @@ class Experiment:
         """Return the cells of a plan, each once: parts of a table may share some."""
         return list(dict.fromkeys(self.cells(plan)))
 
-    def section(self, store: Store, plan: Plan) -> Section:
+    def section(self, store: Outcomes, plan: Plan) -> Section:
         """Show what a plan found."""
         from gapmin.reporting.html import Section
 

@@ -2,111 +2,79 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
-from gapmin.plotting import Figure
-from gapmin.plotting.curve_displays import ErrorCurveDisplay
-from gapmin.reporting.html import Section
-from gapmin.reporting.table import Entry, RowGroup, Table
+from gapmin.reporting import Entry, RowGroup, Section, Table
 
 from .cells import Cell
-from .experiment import Experiment, Found, Plan, Series, average
-from .table2 import METHODS, MODES, setting_of
-from .tables import error_entry, verdict
-from .transfer import BASELINES, GAPBOOST, NEWSGROUPS
+from .experiment import Experiment, Found, Plan
+from .names import BASELINES, GAPBOOST
+from .table2 import CLASSIFIERS, MODES
+from .tables import AVERAGE, Block, TransferGrid, error_curves, error_entry, verdict
+from .transfer import NEWSGROUPS
 
-SHARES = (0.01, 0.02, 0.05, 0.1, 0.2, 0.4, 0.8)
-QUICK_SHARES = (0.02, 0.1, 0.4)
 FROM = 0.05
 """Shares from here up: where gapBoost is to be the lowest of the printed methods."""
 
 
-def shares(plan: Plan) -> tuple[float, ...]:
-    """Return the shares of a plan."""
-    return QUICK_SHARES if plan.quick else SHARES
+def grids(plan: Plan, resample: bool) -> dict[float, TransferGrid]:
+    """Return the cells of one mode by the share of the target that trains."""
+    shares = (0.02, 0.1, 0.4) if plan.quick else (0.01, 0.02, 0.05, 0.1, 0.2, 0.4, 0.8)
+    return {
+        share: TransferGrid(f"{share:.0%}", NEWSGROUPS, CLASSIFIERS, {"resample": resample, "train": share})
+        for share in shares
+    }
 
 
 def cells(plan: Plan) -> list[Cell]:
     """Every method in both modes at every share."""
-    return [
-        cell
-        for share in shares(plan)
-        for problem in NEWSGROUPS
-        for resample in MODES.values()
-        for method in METHODS
-        for cell in plan.cells("transfer", problem, method, **setting_of(method, resample, train=share))
-    ]
+    return [cell for resample in MODES.values() for grid in grids(plan, resample).values() for cell in grid.cells(plan)]
 
 
 def show(found: Found) -> Section:
     """Curves on each problem and on average; the averages also as a table."""
+    caption = "Bars are one standard error over the splits."
     figures, groups, points = [], [], []
-    sizes = shares(found.plan)
     for mode, resample in MODES.items():
-        curves = {
-            problem: {
-                method: [
-                    found.series("transfer", problem, method, **setting_of(method, resample, train=share))
-                    for share in sizes
-                ]
-                for method in METHODS
-            }
-            for problem in NEWSGROUPS
-        }
-        mean = {
-            method: [average([curves[problem][method][k] for problem in NEWSGROUPS]) for k in range(len(sizes))]
-            for method in METHODS
-        }
-        figures.append(_figure(f"average of six problems, {mode}", sizes, mean))
+        blocks = {share: grid.block(found) for share, grid in grids(found.plan, resample).items()}
+        averages = [{method: block.average(method) for method in CLASSIFIERS} for block in blocks.values()]
+        figures.append(error_curves(f"average of six problems, {mode}", caption, list(blocks), averages))
         if resample:
-            figures += [_figure(f"{problem}, {mode}", sizes, curves[problem]) for problem in NEWSGROUPS]
-        groups.append(_group(mode, sizes, mean))
-        points += _say(mode, sizes, mean, curves)
+            figures += [
+                error_curves(
+                    f"{problem}, {mode}", caption, list(blocks), [block.rows[problem] for block in blocks.values()]
+                )
+                for problem in NEWSGROUPS
+            ]
+        groups.append(RowGroup(mode, [_row(block) for block in blocks.values()]))
+        points += _verdicts(mode, blocks)
     table = Table(
         "Figure 1: error in % by the share of the target that trains, average of six problems, lowest in bold",
-        ["", *METHODS],
+        ["", *CLASSIFIERS],
         groups=groups,
         notes=[f"Mean ± standard error over {found.plan.splits} splits; all else as in Table 2."],
     )
-    return Section("Figure 1: size of the target sample", TEXT, points, [table], figures)
-
-
-def _figure(what: str, sizes: tuple[float, ...], curves: dict[str, list[Series]]) -> Figure:
-    errors = {method: np.array([each.errors for each in series]) for method, series in curves.items()}
-    return Figure(
-        ErrorCurveDisplay(sizes=sizes, errors=errors).plot, "Bars are one standard error over the splits.", what
+    claim = (
+        "The paper: gapBoost consistently outperforms the baselines in all regimes of target sample size, and its "
+        "improvement grows with the target sample."
     )
+    return Section("Figure 1: size of the target sample", [claim], points, [table], figures)
 
 
-def _group(mode: str, sizes: tuple[float, ...], mean: dict[str, list[Series]]) -> RowGroup:
-    rows = []
-    for k, share in enumerate(sizes):
-        best = min(METHODS, key=lambda method: mean[method][k].mean)
-        rows.append(
-            [
-                Entry(f"{share:.0%}"),
-                *(error_entry(mean[method][k], "", method == best, None) for method in METHODS),
-            ]
-        )
-    return RowGroup(mode, rows)
+def _row(block: Block) -> list[Entry]:
+    best = block.lowest(AVERAGE, CLASSIFIERS)
+    entries = [error_entry(block.average(method), "", method == best, None) for method in CLASSIFIERS]
+    return [Entry(block.heading), *entries]
 
 
-def _say(
-    mode: str,
-    sizes: tuple[float, ...],
-    mean: dict[str, list[Series]],
-    curves: dict[str, dict[str, list[Series]]],
-) -> list[str]:
-    means = {method: np.array([each.mean for each in series]) for method, series in mean.items()}
-    strongest = np.min([means[method] for method in BASELINES], axis=0)
-    ahead = strongest - means[GAPBOOST]
-    behind = [share for share, each in zip(sizes, ahead, strict=True) if not each > 0]
-    n_curves = len(curves) * len(sizes)
-    n_lowest = sum(
-        all(of[GAPBOOST][k].mean < of[each][k].mean for each in BASELINES)
-        for of in curves.values()
-        for k in range(len(sizes))
-    )
+def _verdicts(mode: str, blocks: dict[float, Block]) -> list[str]:
+    means = [block.means(AVERAGE) for block in blocks.values()]
+    ahead = np.array([min(of[each] for each in BASELINES) - of[GAPBOOST] for of in means])
+    behind = [share for share, each in zip(blocks, ahead, strict=True) if not each > 0]
+    points = [row for block in blocks.values() for row in block.rows.values()]
+    n_lowest = sum(all(row[GAPBOOST].mean < row[each].mean for each in BASELINES) for row in points)
     late = [share for share in behind if share >= FROM]
     return [
         verdict(
@@ -116,35 +84,29 @@ def _say(
             + (f"; from {FROM:.0%} up it is." if behind and not late else "."),
         ),
         verdict(
-            n_lowest == n_curves,
+            n_lowest == len(points),
             f"gapBoost is the lowest of the five at every share on every problem, {mode}. It is at {n_lowest} of "
-            f"{n_curves} points.",
+            f"{len(points)} points.",
         ),
         verdict(
             bool((np.diff(ahead) > 0).all()),
             f"gapBoost's lead over the strongest baseline grows with the target sample, {mode}. It is "
-            + ", ".join(f"{each:+.2f} at {share:.0%}" for share, each in zip(sizes, ahead, strict=True))
+            + ", ".join(f"{each:+.2f} at {share:.0%}" for share, each in zip(blocks, ahead, strict=True))
             + ".",
         ),
     ]
 
 
-def _percent(shares: list[float]) -> str:
+def _percent(shares: Sequence[float]) -> str:
     return ", ".join(f"{share:.0%}" for share in shares)
 
 
-TEXT = (
-    "The paper: gapBoost consistently outperforms the baselines in all regimes of target sample size, and its "
-    "improvement grows with the target sample.",
-)
-
-EXPERIMENT = Experiment(
+FIGURE1 = Experiment(
     "figure1",
     "error by the share of the target that trains",
     cells,
     show,
     splits=5,
-    quick_splits=1,
     needs=("newsgroups",),
     whole_splits=True,
 )

@@ -11,6 +11,8 @@ _MEASURES = {
     "transfer": "gapmin.reproduce.transfer:measure",
     "multitask": "gapmin.reproduce.networks:measure",
     "epoch": "gapmin.reproduce.networks:measure_epoch",
+    "weights": "gapmin.reproduce.transfer:measure_weights",
+    "gap": "gapmin.reproduce.transfer:measure_source_gap",
     "rules": "gapmin.reproduce.rules:measure",
 }
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
@@ -10,7 +11,7 @@ from types import MappingProxyType
 
 __all__ = ["Note", "Printed", "notes", "printed", "printed_table"]
 
-Cell = tuple[str, str, str]  # block, row, column
+PrintedKey = tuple[str, str, str]  # block, row, column
 
 
 @dataclass(frozen=True)
@@ -54,71 +55,9 @@ class Note:
     text: str
 
     @property
-    def cell(self) -> Cell:
+    def cell(self) -> PrintedKey:
         """Block, row and column."""
         return self.block, self.row, self.column
-
-
-# Rounding alone moves a printed average at most 0.01 from the mean of the printed rows: 0.005 from the rows' own
-# rounding and 0.005 from the average's.
-_NOTES = (
-    Note(
-        "table2",
-        "Office-Caltech",
-        "avg.",
-        "AdaBoost_T",
-        "Printed 39.86; the printed rows average 39.866, or 39.87. The rounding of the rows can explain it.",
-    ),
-    Note(
-        "table2",
-        "Office-Caltech",
-        "W -> D",
-        "gapBoost",
-        "The caption calls gapBoost better than AdaBoost_T in all cases; here it prints 41.74 against 40.63.",
-    ),
-    Note(
-        "table4",
-        "3K",
-        "avg.",
-        "AMTNN",
-        "Printed 15.07; the printed rows average 15.057, or 15.06. Rounding cannot explain it.",
-    ),
-    Note(
-        "table4",
-        "8K",
-        "avg.",
-        "Multi-Obj",
-        "Printed 16.27; the printed rows average 16.257, or 16.26. Rounding cannot explain it.",
-    ),
-    Note(
-        "table5",
-        "15%",
-        "A",
-        "AMTNN",
-        "Printed 14.90, equal to Weighted, but only Weighted is in bold.",
-    ),
-    Note(
-        "table5",
-        "20%",
-        "S",
-        "Multi-Obj",
-        "Printed 11.2, with one decimal where the table has two; read as 11.20 it fits the printed average.",
-    ),
-    Note(
-        "table8",
-        "",
-        "cls. only",
-        "",
-        "Uniform at 20% of Table 6, rounded to one decimal: not a separate experiment.",
-    ),
-    Note(
-        "table8",
-        "",
-        "full method",
-        "",
-        "gapMTNN at 20% of Table 6, rounded to one decimal: not a separate experiment.",
-    ),
-)
 
 
 def printed(table: str, block: str, row: str, column: str) -> Printed | None:
@@ -147,7 +86,7 @@ def printed(table: str, block: str, row: str, column: str) -> Printed | None:
     return _known(table).get((block, row, column))
 
 
-def printed_table(table: str) -> dict[Cell, Printed]:
+def printed_table(table: str) -> dict[PrintedKey, Printed]:
     """Return every number of a table, by (block, row, column), in the order of print.
 
     Examples
@@ -170,13 +109,14 @@ def notes(table: str | None = None) -> tuple[Note, ...]:
     3K avg. AMTNN | Printed 15.07; the printed rows average 15.057, or 15.06. Rounding cannot explain it.
     8K avg. Multi-Obj | Printed 16.27; the printed rows average 16.257, or 16.26. Rounding cannot explain it.
     """
-    if table is None:
-        return _NOTES
-    _known(table)
-    return tuple(note for note in _NOTES if note.table == table)
+    if table is not None:
+        _known(table)
+    # Rounding alone moves a printed average at most 0.01 from the mean of the printed rows: 0.005 from the rows' own
+    # rounding and 0.005 from the average's.
+    return tuple(Note(**line) for line in _lines("paper-notes.csv") if table in (None, line["table"]))
 
 
-def _known(table: str) -> MappingProxyType[Cell, Printed]:
+def _known(table: str) -> MappingProxyType[PrintedKey, Printed]:
     tables = _tables()
     if table not in tables:
         raise ValueError(f"the paper has no {table!r}: give one of {', '.join(tables)}")
@@ -184,10 +124,9 @@ def _known(table: str) -> MappingProxyType[Cell, Printed]:
 
 
 @cache
-def _tables() -> MappingProxyType[str, MappingProxyType[Cell, Printed]]:
-    tables: dict[str, dict[Cell, Printed]] = {}
-    text = files("gapmin.reproduce").joinpath("paper.csv").read_text(encoding="utf-8")
-    for line in csv.DictReader(text.splitlines()):
+def _tables() -> MappingProxyType[str, MappingProxyType[PrintedKey, Printed]]:
+    tables: dict[str, dict[PrintedKey, Printed]] = {}
+    for line in _lines("paper.csv"):
         tables.setdefault(line["table"], {})[line["block"], line["row"], line["column"]] = Printed(
             value=float(line["value"]),
             error=float(line["error"]) if line["error"] else None,
@@ -195,3 +134,8 @@ def _tables() -> MappingProxyType[str, MappingProxyType[Cell, Printed]]:
             text=line["value"],
         )
     return MappingProxyType({name: MappingProxyType(cells) for name, cells in tables.items()})
+
+
+def _lines(name: str) -> Iterator[dict[str, str]]:
+    """Read a file of the package, line by line."""
+    return csv.DictReader(files("gapmin.reproduce").joinpath(name).read_text(encoding="utf-8").splitlines())

@@ -19,7 +19,7 @@ from gapmin._version import __version__
 
 from .cells import OF_NETWORKS, Cell, Measured, Outcome
 from .measures import find_measure
-from .store import Store
+from .store import Outcomes
 
 Measure = Callable[[Cell], Measured]
 Completed = Callable[[Sequence[Cell]], Iterator[Outcome]]
@@ -62,7 +62,7 @@ def versions(kind: str) -> str:
     return ", ".join([f"gapmin {__version__}", f"Python {platform.python_version()}", *found])
 
 
-def missing(cells: Iterable[Cell], store: Store, *, retry_failed: bool = False) -> list[Cell]:
+def missing(cells: Iterable[Cell], store: Outcomes, *, retry_failed: bool = False) -> list[Cell]:
     """Return the cells still to be run, each once."""
 
     def is_done(cell: Cell) -> bool:
@@ -74,19 +74,19 @@ def missing(cells: Iterable[Cell], store: Store, *, retry_failed: bool = False) 
 
 def run_grid(
     cells: Sequence[Cell],
-    store: Store,
+    store: Outcomes,
     completed: Completed,
     *,
     on_progress: Callable[[float, int], object] = lambda share, n_cells: None,
 ) -> None:
-    """Run cells and keep the outcome of each in the open store as soon as it is there.
+    """Run cells and keep the outcome of each in the store as soon as it is there.
 
     Parameters
     ----------
     cells : sequence of Cell
         As `missing` returns them.
-    store : Store
-        Open.
+    store : Outcomes
+        Open, where it is a `Store`.
     completed : callable
         `on_this_machine(n_jobs)` or `on_dask(address)`.
     on_progress : callable

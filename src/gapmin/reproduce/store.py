@@ -6,6 +6,7 @@ import json
 import os
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from dataclasses import fields
 from pathlib import Path
 from typing import IO, Any, Self
 
@@ -20,7 +21,22 @@ class StoreError(Exception):
     """The folder of results cannot be used; the message says why and what to do."""
 
 
-class Store:
+class Outcomes:
+    """The outcomes of cells, kept in memory only."""
+
+    def __init__(self) -> None:
+        self.outcomes: dict[str, Outcome] = {}
+
+    def add(self, outcome: Outcome) -> None:
+        """Keep one outcome."""
+        self.outcomes[outcome.cell.key] = outcome
+
+    def get(self, cell: Cell) -> Outcome | None:
+        """Return what came of a cell, None where it was not run."""
+        return self.outcomes.get(cell.key)
+
+
+class Store(Outcomes):
     """The outcomes kept in a folder, by cell.
 
     A finished cell is one line at the end of `results.jsonl`, on disk before the next is taken; a line that a killed
@@ -44,8 +60,8 @@ class Store:
     """
 
     def __init__(self, folder: Path) -> None:
+        super().__init__()
         self.folder = folder
-        self.outcomes: dict[str, Outcome] = {}
         self._journal: IO[bytes] | None = None
 
     def read(self) -> Self:
@@ -53,10 +69,10 @@ class Store:
         self.outcomes = {}
         table = self.folder / TABLE
         if table.exists():
-            self._keep(_read_table(table))
+            self._add_all(_read_table(table))
         journal = self.folder / JOURNAL
         if journal.exists():
-            self._keep(_read_lines(journal)[0])
+            self._add_all(_read_lines(journal)[0])
         return self
 
     @contextmanager
@@ -80,7 +96,7 @@ class Store:
         self._journal.write(json.dumps(outcome.to_record()).encode() + b"\n")
         self._journal.flush()
         os.fsync(self._journal.fileno())
-        self._keep([outcome])
+        super().add(outcome)
 
     def compact(self) -> None:
         """Write all outcomes to the Parquet file, whole or not at all, and drop the journal."""
@@ -95,11 +111,7 @@ class Store:
         # What the journal holds is in the table by now; killed here, it is read twice, which changes nothing.
         (self.folder / JOURNAL).unlink(missing_ok=True)
 
-    def get(self, cell: Cell) -> Outcome | None:
-        """Return what came of a cell, None where it was not run."""
-        return self.outcomes.get(cell.key)
-
-    def _keep(self, outcomes: Iterable[Outcome]) -> None:
+    def _add_all(self, outcomes: Iterable[Outcome]) -> None:
         self.outcomes.update((outcome.cell.key, outcome) for outcome in outcomes)
 
 
@@ -127,22 +139,9 @@ def _read_table(table: Path) -> list[Outcome]:
 def _schema() -> Any:
     import pyarrow as pa
 
-    text, whole, real = pa.string(), pa.int64(), pa.float64()
-    return pa.schema(
-        [
-            ("kind", text),
-            ("problem", text),
-            ("method", text),
-            ("setting", text),
-            ("split", whole),
-            ("seed", whole),
-            ("error", real),
-            ("found", text),
-            ("failure", text),
-            ("seconds", real),
-            ("version", text),
-        ]
-    )
+    columns = [*(field.name for field in fields(Cell)), "error", "found", "failure", "seconds", "version"]
+    types = {"split": pa.int64(), "seed": pa.int64(), "error": pa.float64(), "seconds": pa.float64()}
+    return pa.schema([(name, types.get(name, pa.string())) for name in columns])
 
 
 @contextmanager

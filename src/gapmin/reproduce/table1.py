@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from gapmin.reporting.html import Section
-from gapmin.reporting.table import Entry, Table
+from gapmin.reporting import Entry, Section, Table
 
 from .cells import Cell
 from .experiment import Experiment, Found, Plan
@@ -47,8 +46,8 @@ def show(found: Found) -> Section:
                 ).rstrip()
             )
         rows.append(row)
-    table = Table("Table 1: rules followed, and on how many splits", ["", *RULES], rows, notes=NOTES)
-    return Section("Table 1: rules for the weights", TEXT, points, [table])
+    table = Table("Table 1: rules followed, and on how many splits", ["", *RULES], rows, notes=[CRITERIA, MARKS])
+    return Section("Table 1: rules for the weights", [CLAIM], points, [table])
 
 
 def _mark(times: int, n_splits: int) -> str:
@@ -60,31 +59,29 @@ def _mark(times: int, n_splits: int) -> str:
     return NO if 10 * times <= n_splits else "mixed"
 
 
+NO_CAP = "It does not control the largest weight, but 20 rounds from 1/N seldom take it past the cap."
 DIFFERENCES = {
-    (
-        "TrAdaBoost",
-        "Rule 2",
-    ): "It does not control the largest weight, but 20 rounds from 1/N seldom take it past the cap.",
-    ("TransferBoost", "Rule 2"): (
-        "It does not control the largest weight, but 20 rounds from 1/N seldom take it past the cap."
-    ),
+    ("TrAdaBoost", "Rule 2"): NO_CAP,
+    ("TransferBoost", "Rule 2"): NO_CAP,
     ("gapBoost", "Rule 4"): (
         "It takes weight from rows in disagreement, but gives weight to rows in error, and these are often the same."
     ),
 }
-TEXT = (
+CLAIM = (
     "The paper's rules: 1, minimise the weighted loss; 2, keep weights balanced; 3, give the target more weight than "
-    "the source; 4, minimise the gap. It ticks them by how an algorithm is built; here they are measured.",
+    "the source; 4, minimise the gap. It ticks them by how an algorithm is built; here they are measured."
 )
-NOTES = (
+CRITERIA = (
     "Criteria. Rule 1: under the weights of a round its learner has less loss than the one before it, on average "
     "(which training under these weights all but ensures). Rule 2: no weight ever exceeds 1/sqrt(N_T). Rule 3: the "
     "target ends with more than its share of the rows. Rule 4: the weight of the rows on which a learner of the source "
-    "and one of the target disagree, each trained under the weights, is less at the end than at the start.",
+    "and one of the target disagree, each trained under the weights, is less at the end than at the start."
+)
+MARKS = (
     f"{YES} where a criterion holds on 90% of the splits, {NO} where it fails on 90%. The problem: 25 digits of MNIST, "
-    "odd or even, with the 1,797 UCI digits as source; weights, no resampling.",
+    "odd or even, with the 1,797 UCI digits as source; weights, no resampling."
 )
 
-EXPERIMENT = Experiment(
+TABLE1 = Experiment(
     "table1", "which rules for the weights each algorithm follows", cells, show, splits=20, quick_splits=3
 )

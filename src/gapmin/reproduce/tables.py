@@ -1,4 +1,4 @@
-"""Tables of errors beside the paper's, and one paired test everywhere."""
+"""Tables and curves of errors, the paper's beside ours, and one paired test everywhere."""
 
 from __future__ import annotations
 
@@ -8,13 +8,16 @@ from dataclasses import dataclass
 import numpy as np
 
 from gapmin._utils.statistics import TTest, corrected_t_test, holm
-from gapmin.reporting.table import Entry, RowGroup, Table, shown_name
+from gapmin.plotting import ErrorCurveDisplay, Figure
+from gapmin.reporting import Entry, RowGroup, Table, shown_name
 
-from .experiment import Series, average
+from .cells import Cell, SettingValue
+from .experiment import Found, Plan, Series, average
+from .names import POOLING
 from .printed import Printed, printed
 
 AVERAGE = "avg."
-LEVEL = 0.05
+SIGNIFICANCE_LEVEL = 0.05
 FEW_SPLITS = 5
 WORSE, BETTER = "▲", "▼"
 HOLDS, FAILS = "Holds", "Does not hold"
@@ -50,6 +53,50 @@ class Block:
 
 
 @dataclass(frozen=True)
+class TransferGrid:
+    """Methods on transfer problems, all with one setting: the cells of a block, and the block.
+
+    Attributes
+    ----------
+    heading : str
+        Of the block.
+    problems, methods : sequence of str
+    setting : mapping of str to value
+        Weighted pooling is one regression with nothing to resample: "resample" is left out of its cells.
+    """
+
+    heading: str
+    problems: Sequence[str]
+    methods: Sequence[str]
+    setting: Mapping[str, SettingValue]
+
+    def cells(self, plan: Plan) -> list[Cell]:
+        """Return the cells of every method on every problem."""
+        return [
+            cell
+            for problem in self.problems
+            for method in self.methods
+            for cell in plan.cells("transfer", problem, method, **self._setting(method))
+        ]
+
+    def block(self, found: Found) -> Block:
+        """Return what was found in these cells."""
+        return Block(
+            self.heading,
+            {
+                problem: {
+                    method: found.series("transfer", problem, method, **self._setting(method))
+                    for method in self.methods
+                }
+                for problem in self.problems
+            },
+        )
+
+    def _setting(self, method: str) -> dict[str, SettingValue]:
+        return {name: value for name, value in self.setting.items() if name != "resample" or method not in POOLING}
+
+
+@dataclass(frozen=True)
 class Comparison:
     """The method of the paper against others on a block.
 
@@ -72,7 +119,7 @@ class Comparison:
         return {
             pair: (WORSE if test.mean < 0 else BETTER)
             for pair, test, p in zip(pairs, tests, adjusted, strict=True)
-            if p < LEVEL
+            if p < SIGNIFICANCE_LEVEL
         }
 
     def on_average(self) -> list[tuple[str, TTest, float]]:
@@ -97,7 +144,7 @@ def difference(ours: Series, theirs: Series) -> TTest:
 
 def error_table(
     caption: str,
-    table: str,
+    table: str | None,
     blocks: Sequence[Block],
     methods: Sequence[str],
     ours: str,
@@ -110,8 +157,8 @@ def error_table(
     Parameters
     ----------
     caption : str
-    table : str
-        The paper's, for its numbers.
+    table : str or None
+        The paper's, for its numbers; None where there are none.
     blocks : sequence of Block
     methods : sequence of str
     ours : str
@@ -136,7 +183,7 @@ def error_table(
                         series[method],
                         marks.get((name, method), ""),
                         method == best,
-                        printed(table, block.heading, in_print, method),
+                        printed(table, block.heading, in_print, method) if table else None,
                     )
                     for method in methods
                 ),
@@ -145,13 +192,13 @@ def error_table(
         return RowGroup(
             block.heading,
             [row(name, series) for name, series in block.rows.items()],
-            [row(AVERAGE, {method: block.average(method) for method in methods})],
+            [row(AVERAGE, {method: block.average(method) for method in methods})] if len(block.rows) > 1 else [],
         )
 
     n_splits = next(iter(next(iter(blocks[0].rows.values())).values())).errors.size
     several = [
-        f"{WORSE} higher, {BETTER} lower than {ours}: corrected resampled t-test over the splits, p below {LEVEL} "
-        "after Holm's correction over the rows and columns of the part."
+        f"{WORSE} higher, {BETTER} lower than {ours}: corrected resampled t-test over the splits, p below "
+        f"{SIGNIFICANCE_LEVEL} after Holm's correction over the rows and columns of the part."
     ]
     return Table(
         f"{caption}: mean{' ± standard error' * (n_splits > 1)} over {n_splits} split{'s' * (n_splits > 1)}, "
@@ -160,6 +207,12 @@ def error_table(
         groups=[group(block) for block in blocks],
         notes=[*(several if n_splits > 1 else []), *notes],
     )
+
+
+def error_curves(title: str, caption: str, sizes: Sequence[float], rows: Sequence[Mapping[str, Series]]) -> Figure:
+    """Draw the error of each method by the size of the target sample, from a row of series for each size."""
+    errors = {method: np.array([row[method].errors for row in rows]) for method in rows[0]}
+    return Figure(ErrorCurveDisplay(sizes=sizes, errors=errors).plot, caption, title)
 
 
 def error_entry(series: Series, mark: str, best: bool, in_print: Printed | None) -> Entry:
@@ -194,7 +247,7 @@ def duel_table(caption: str, comparisons: Sequence[Comparison]) -> Table:
                     Entry("" if np.isnan(test.mean) else f"{test.mean:+.2f}"),
                     Entry("" if np.isnan(low) else f"{low:+.2f} to {high:+.2f}"),
                     Entry(_p(test.p_value)),
-                    Entry(_p(adjusted), best=adjusted < LEVEL),
+                    Entry(_p(adjusted), best=adjusted < SIGNIFICANCE_LEVEL),
                     Entry(f"{comparison.lower_on(other)} of {len(comparison.block.rows)}"),
                 ]
             )

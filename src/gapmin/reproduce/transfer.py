@@ -1,9 +1,10 @@
-"""Transfer problems and boosters by name: what Tables 2 and 3 and Figures 1 to 3 are made of."""
+"""Transfer problems and boosters by name: what Tables 2 and 3, Figures 1 to 3 and the demo are made of."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -18,23 +19,26 @@ from gapmin.boosting import (
     TrAdaBoostRegressor,
     TransferBoostClassifier,
 )
-from gapmin.datasets import TransferProblem, load_newsgroups, load_office_caltech, load_thirds, make_friedman_transfer
+from gapmin.datasets import (
+    TransferProblem,
+    embedded_problems,
+    load_newsgroups,
+    load_office_caltech,
+    load_thirds,
+    make_friedman_transfer,
+)
+from gapmin.gap import gap_test
 from gapmin.linear import InstanceWeightingClassifier
+from gapmin.linear.source_gap import gap_setting, measure_gap
 
-from .cells import Cell, Measured, Value
+from .cells import Cell, Measured, SettingValue
+from .names import GAPBOOST, POOLING, SOFT
 
 NEWSGROUPS = ("comp vs sci", "rec vs sci", "comp vs talk", "comp vs rec", "rec vs talk", "sci vs talk")
 OFFICE_CALTECH = tuple(f"{source} -> {target}" for source in "ACDW" for target in "ACDW" if source != target)
 THIRDS = ("Concrete", "Housing", "AutoMPG", "Diabetes")
 REGRESSION = (*THIRDS, "Friedman")
 
-BASELINES = ("AdaBoost_T", "AdaBoost_T&S", "TrAdaBoost", "TransferBoost")
-GAPBOOST = "gapBoost"
-SOFT = "gapBoost soft"
-POOLING = ("pooling 0.5", "pooling 0.8")
-REGRESSORS = ("AdaBoost.R2_T", "AdaBoost.R2_T&S", "TrAdaBoost.R2", "gapBoostR")
-
-_Options = Mapping[str, Value]
 _CLASSIFIERS: dict[str, Callable[..., Any]] = {
     "AdaBoost_T": lambda **options: AdaBoostClassifier(train_on="target", **options),
     "AdaBoost_T&S": AdaBoostClassifier,
@@ -61,13 +65,54 @@ def measure(cell: Cell) -> Measured:
         split = problem.split(cell.split, train_size, random_state=cell.seed)
         model = method(cell.method, cell.values, random_state=cell.random_state + k)
         model.fit(split.X, split.y, sample_domain=split.sample_domain)
-        predicted = model.predict(split.X_test)
-        errors[problem.name] = problem.error(split.y_test, predicted)
+        errors[problem.name] = problem.error(split.y_test, model.predict(split.X_test))
         n_train.append(int((split.sample_domain < 0).sum()))
         n_test.append(split.y_test.size)
     return Measured(
         float(np.mean(list(errors.values()))), errors, n_train=float(np.mean(n_train)), n_test=float(np.mean(n_test))
     )
+
+
+def measure_weights(cell: Cell) -> Measured:
+    """Fit a booster on an embedded problem and record the weight of each domain and the disagreement, by round."""
+    problem = embedded()[cell.problem].pooled()
+    split = problem.split(cell.split, random_state=cell.seed)
+    model = method(cell.method, cell.values, cell.random_state)
+    model.fit(split.X, split.y, sample_domain=split.sample_domain)
+    histories = {
+        "mass": model.mass_history_.tolist(),
+        "domains": model.domains_.tolist(),
+        "disagreement": model.gap_history_.tolist(),
+    }
+    return Measured(problem.error(split.y_test, model.predict(split.X_test)), extra=histories)
+
+
+def measure_source_gap(cell: Cell) -> Measured:
+    """Measure the gap between the target's training rows and one source of an embedded problem, and test it.
+
+    The parts are those of the gap, on the source and on the target, and the error is their sum. With more than two
+    classes they are means over the classes, each against the rest, and the gap is not tested.
+    """
+    problem, source = embedded()[cell.problem], cell.values["source"]
+    split = problem.split(cell.split, random_state=cell.seed)
+    used = (split.sample_domain < 0) | (split.sample_domain == source)
+    X, y, sample_domain = split.X[used], split.y[used], split.sample_domain[used]
+    parts = measure_gap(X, y, sample_domain, problem.task)
+    model, X, labels = gap_setting(X, y, sample_domain, problem.task)
+    tested: dict[str, float] = {}
+    if len(labels) == 1:
+        n_permutations: Any = cell.values["n_permutations"]
+        test = gap_test(
+            model, X, labels[0], sample_domain=sample_domain, n_permutations=n_permutations, random_state=cell.seed
+        )
+        tested = {"by_chance": float(np.median(test.null)), "p_value": test.p_value}
+    return Measured(sum(parts.values()), parts, extra=tested)
+
+
+@cache
+def embedded() -> dict[str, TransferProblem]:
+    """Return the embedded problems by name, with their sources apart."""
+    return {problem.name: problem for problem in embedded_problems()}
 
 
 def problems(cell: Cell) -> tuple[TransferProblem, ...]:
@@ -83,10 +128,12 @@ def problems(cell: Cell) -> tuple[TransferProblem, ...]:
     if name == "Friedman":
         # Drawn anew for each split: one draw of five sources would be one lucky or unlucky problem.
         return (make_friedman_transfer(random_state=1000 * cell.seed + cell.split).pooled(),)
+    if name in embedded():
+        return (embedded()[name].pooled(),)
     raise ValueError(f"there is no transfer problem {name!r}: use {', '.join((*NEWSGROUPS, *OFFICE_CALTECH))} …")
 
 
-def method(name: str, setting: _Options, random_state: int) -> Any:
+def method(name: str, setting: Mapping[str, SettingValue], random_state: int) -> Any:
     """Make the unfitted estimator that goes by a name of the paper, with the settings of the cell."""
     if name in POOLING:
         return InstanceWeightingClassifier(gamma=float(name.split()[1]), lam=0.001)
@@ -95,5 +142,5 @@ def method(name: str, setting: _Options, random_state: int) -> Any:
         if f"exp_{rho}" in setting:
             options[rho] = math.log(float(setting[f"exp_{rho}"]))  # type: ignore[arg-type]
     if name in _REGRESSORS:
-        return _REGRESSORS[name](estimator=DecisionTreeRegressor(), **options)
+        return _REGRESSORS[name](estimator=DecisionTreeRegressor(max_depth=setting.get("max_depth")), **options)
     return _CLASSIFIERS[name](**options)

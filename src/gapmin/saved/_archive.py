@@ -24,9 +24,10 @@ ARRAY_NAME = re.compile(r"[0-9]{1,20}\.npy")
 MOST_INFLATION = 100
 """How many times larger a deflated member may be than what it takes in the file. Arrays are not deflated at all."""
 
-LARGEST_TEXT = 2**26
+LARGEST_DEFLATED = 2**26
 """How many bytes a deflated member may have: read as JSON, it takes some ten times as many."""
 
+BROKEN = "its schema is not one that skops writes"
 COPY_AGAIN = "copy it again, or fit the model again"
 
 _SEAL = b"gapmin sha256 "
@@ -37,12 +38,21 @@ class ModelFileError(ValueError):
     """A model file cannot be read or written: which file, what is wrong, what to do."""
 
 
-class Refusal(Exception):  # noqa: N818 (an inner signal: it becomes a ModelFileError, which names the file)
-    """What is wrong with the content; and what to do, where that depends on what is wrong."""
+class ContentError(Exception):
+    """What is wrong with the content; and what to do, where that depends on what is wrong.
+
+    An inner signal: it becomes a `ModelFileError`, which names the file.
+    """
 
     def __init__(self, fault: str, remedy: str | None = None) -> None:
         super().__init__(fault)
         self.fault, self.remedy = fault, remedy
+
+
+def need(holds: bool, fault: str = BROKEN) -> None:
+    """Refuse the content where something does not hold."""
+    if not holds:
+        raise ContentError(fault)
 
 
 def pack(members: Mapping[str, bytes]) -> bytes:
@@ -69,46 +79,48 @@ class Archive:
     def __init__(self, content: bytes) -> None:
         end = content[-_DIGITS - len(_SEAL) :]
         if not end.startswith(_SEAL):
-            raise Refusal("it was not written by this gapmin, or its end is missing", COPY_AGAIN)
+            raise ContentError("it was not written by this gapmin, or its end is missing", COPY_AGAIN)
         if content != seal(content):
-            raise Refusal("it was altered after it was written (checksum)", COPY_AGAIN)
+            raise ContentError("it was altered after it was written (checksum)", COPY_AGAIN)
         self.content = content
         try:
             self._zip = zipfile.ZipFile(io.BytesIO(content))
             self._check_members()
         except _BROKEN as error:
-            raise Refusal(f"its archive is broken ({one_line(error)})") from error
+            raise ContentError(f"its archive is broken ({one_line(error)})") from error
 
     def _check_members(self) -> None:
         entries = self._zip.infolist()
         self.names = {entry.filename for entry in entries}
         if len(self.names) < len(entries):
-            raise Refusal("it has two members of one name")
+            raise ContentError("it has two members of one name")
         for entry in entries:
             name = entry.filename
             if name not in (FACTS, SCHEMA) and not ARRAY_NAME.fullmatch(name):
-                raise Refusal(f"it has a member {one_line(name)!r} that no model has")
+                raise ContentError(f"it has a member {one_line(name)!r} that no model has")
             deflated = entry.compress_type == zipfile.ZIP_DEFLATED and name in (FACTS, SCHEMA)
             if entry.file_size > entry.compress_size * (MOST_INFLATION if deflated else 1) + 64:
-                raise Refusal(f"its member {name!r} inflates from {entry.compress_size} to {entry.file_size} bytes")
-            if deflated and entry.file_size > LARGEST_TEXT:
-                raise Refusal(
-                    f"its member {name!r} has {entry.file_size} bytes, more than {LARGEST_TEXT}", "use fewer trees"
+                raise ContentError(
+                    f"its member {name!r} inflates from {entry.compress_size} to {entry.file_size} bytes"
+                )
+            if deflated and entry.file_size > LARGEST_DEFLATED:
+                raise ContentError(
+                    f"its member {name!r} has {entry.file_size} bytes, more than {LARGEST_DEFLATED}", "use fewer trees"
                 )
             if not deflated and entry.compress_type != zipfile.ZIP_STORED:
-                raise Refusal(f"its member {name!r} is compressed in a way that gapmin never does")
+                raise ContentError(f"its member {name!r} is compressed in a way that gapmin never does")
         for name in (FACTS, SCHEMA):
             if name not in self.names:
-                raise Refusal(f"it has no {name}")
+                raise ContentError(f"it has no {name}")
 
     def read(self, name: str) -> bytes:
         """Return a member."""
         if name not in self.names:
-            raise Refusal(f"it has no member {one_line(name)!r}, which its schema asks for")
+            raise ContentError(f"it has no member {one_line(name)!r}, which its schema asks for")
         try:
             return self._zip.read(name)
         except _BROKEN as error:
-            raise Refusal(f"its member {name!r} is broken ({one_line(error)})") from error
+            raise ContentError(f"its member {name!r} is broken ({one_line(error)})") from error
 
 
 _BROKEN = (
@@ -128,24 +140,26 @@ def checksum(content: bytes) -> str:
     return hashlib.sha256(content).hexdigest()
 
 
-def parse(content: bytes | str, where: str) -> Any:
-    """Read JSON strictly: no key twice, no NaN."""
+def parse(content: bytes | str, where: str, **numbers: Any) -> Any:
+    """Read JSON strictly: no key twice, no NaN; `numbers` are json's own `parse_int` and `parse_float`."""
 
     def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         found = dict(pairs)
         if len(found) != len(pairs):
             counts = Counter(key for key, _ in pairs)
             twice = counts.most_common(1)[0][0]
-            raise Refusal(f"{where} has the key {one_line(twice)!r} twice in one dictionary", "give every key once")
+            raise ContentError(
+                f"{where} has the key {one_line(twice)!r} twice in one dictionary", "give every key once"
+            )
         return found
 
     def no_constant(name: str) -> Any:
-        raise Refusal(f"{where} has {name}, which is not JSON")
+        raise ContentError(f"{where} has {name}, which is not JSON")
 
     try:
-        return json.loads(content, object_pairs_hook=once, parse_constant=no_constant)
+        return json.loads(content, object_pairs_hook=once, parse_constant=no_constant, **numbers)
     except (ValueError, RecursionError) as error:
-        raise Refusal(f"{where} is not JSON ({one_line(error)})") from error
+        raise ContentError(f"{where} is not JSON ({one_line(error)})") from error
 
 
 def read_file(path: Path, kind: str = "model file") -> bytes:
@@ -176,10 +190,10 @@ def check_place(path: Path) -> None:
         raise ModelFileError(f"{path} cannot be written, for there is no folder {path.parent}: make it first")
 
 
-def write_file(content: bytes, path: Path) -> None:
-    """Write a file whole or not at all, and make sure that it is on the disk."""
+def write_file(content: bytes, path: Path, *, follow_links: bool = True) -> None:
+    """Write a file whole or not at all, and make sure that it is on the disk; `follow_links` is `atomic_path`'s."""
     try:
-        write_atomically(content, path, sync=True)
+        write_atomically(content, path, sync=True, follow_links=follow_links)
     except OSError as error:
         raise ModelFileError(
             f"{path} cannot be written ({error.strerror}): check the folder's permissions and the space on the disk"

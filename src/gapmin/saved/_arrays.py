@@ -10,25 +10,30 @@ from typing import Any
 import numpy as np
 
 from gapmin._utils.text import one_line
-from gapmin.saved._archive import Refusal
+from gapmin.saved._archive import ContentError
 
 _UNREADABLE = (ValueError, KeyError, TypeError, SyntaxError, EOFError, RecursionError, MemoryError, OverflowError)
+
+_LONGEST_UNUSED = 2**16
+"""Bytes that a value of an array without values may have."""
 
 
 def check_array(content: bytes, name: str, *, records: bool = False) -> tuple[np.dtype[Any], tuple[int, ...]]:
     """Return type and shape of an array of numbers, truth values, text or, where asked for, records; refuse others."""
     shape, dtype, start = _read_header(content)
     plain = dtype.kind in "biufUS" or (records and dtype.names is not None and not dtype.hasobject)
-    if not plain or min(shape, default=0) < 0 or prod(shape) * dtype.itemsize != len(content) - start:
-        raise Refusal(
+    # Values without bytes would be as many as the header likes; texts of none, as long as it likes.
+    sized = 0 < dtype.itemsize <= max(len(content), _LONGEST_UNUSED)
+    if not plain or not sized or min(shape, default=0) < 0 or prod(shape) * dtype.itemsize != len(content) - start:
+        raise ContentError(
             f"its array {name} of {one_line(dtype)} in {len(content)} bytes is none that gapmin restores",
             "use arrays of numbers, truth values or text",
         )
     values = np.frombuffer(content, np.uint8, offset=start)
     if dtype.kind == "b" and (values > 1).any():  # NumPy counts the true ones by adding up bytes
-        raise Refusal(f"its array {name} has truth values that are neither true nor false")
+        raise ContentError(f"its array {name} has truth values that are neither true nor false")
     if dtype.kind == "U" and (values.view(np.dtype(np.uint32).newbyteorder(dtype.byteorder)) > 0x10FFFF).any():
-        raise Refusal(f"its array {name} has characters that do not exist")
+        raise ContentError(f"its array {name} has characters that do not exist")
     return dtype, shape
 
 
@@ -40,5 +45,5 @@ def _read_header(content: bytes) -> tuple[tuple[int, ...], np.dtype[Any], int]:
         read = {(1, 0): np.lib.format.read_array_header_1_0, (2, 0): np.lib.format.read_array_header_2_0}[version]
         shape, _, dtype = read(file)
     except (*_UNREADABLE, tokenize.TokenError) as error:
-        raise Refusal(f"it has an array that NumPy cannot read ({one_line(error)})") from error
+        raise ContentError(f"it has an array that NumPy cannot read ({one_line(error)})") from error
     return shape, dtype, file.tell()

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from gapmin.saved._archive import Refusal
+from gapmin.saved._archive import need
 
 Attributes = dict[str, Any]
 
@@ -22,31 +22,31 @@ def check_tree(arguments: Any, state: Any, n_features_in: Any, n_outputs: Any) -
     """
     from sklearn.tree._tree import NODE_DTYPE
 
-    _need(isinstance(arguments, list) and len(arguments) == 3, "a tree is not made of three arguments")
+    need(isinstance(arguments, list) and len(arguments) == 3, "a tree is not made of three arguments")
     n_features, n_classes, n_trees_out = arguments
-    _need(_is_count(n_features) and n_features == n_features_in, "a tree has not the features of its estimator")
-    _need(_is_count(n_trees_out) and n_trees_out == n_outputs, "a tree has not the outputs of its estimator")
-    _need(
+    need(_is_count(n_features) and n_features == n_features_in, "a tree has not the features of its estimator")
+    need(_is_count(n_trees_out) and n_trees_out == n_outputs, "a tree has not the outputs of its estimator")
+    need(
         _is_array(n_classes, np.dtype(np.intp), 1) and n_classes.size == n_trees_out and n_classes.min() >= 1,
         "a tree has a wrong number of classes",
     )
-    _need(
+    need(
         isinstance(state, dict) and set(state) == {"max_depth", "node_count", "nodes", "values"},
         "a tree has not the parts of a tree",
     )
     nodes, values = state["nodes"], state["values"]
-    _need(_is_array(nodes, NODE_DTYPE, 1), "a tree has nodes of a wrong kind")
-    _need(_is_count(state["node_count"]) and state["node_count"] == nodes.size, "a tree has a wrong number of nodes")
-    _need(
+    need(_is_array(nodes, NODE_DTYPE, 1), "a tree has nodes of a wrong kind")
+    need(_is_count(state["node_count"]) and state["node_count"] == nodes.size, "a tree has a wrong number of nodes")
+    need(
         _is_array(values, np.dtype(np.float64), 3) and values.shape == (nodes.size, n_trees_out, n_classes.max()),
         "a tree has values of a wrong shape",
     )
     left, right = nodes["left_child"], nodes["right_child"]
     leaf = left == -1
-    _need(bool((leaf == (right == -1)).all()), "a tree has a node with one child")
+    need(bool((leaf == (right == -1)).all()), "a tree has a node with one child")
     depth = _check_shape(left, right, ~leaf)
     # A path through the tree is written to memory for as many steps as the tree says it is deep.
-    _need(type(state["max_depth"]) is int and state["max_depth"] == depth, "a tree has a wrong depth")
+    need(type(state["max_depth"]) is int and state["max_depth"] == depth, "a tree has a wrong depth")
     _check_splits(nodes["feature"], nodes["threshold"], nodes["missing_go_to_left"], ~leaf, n_features)
 
 
@@ -55,24 +55,24 @@ def check_histogram_boosting(found: Attributes) -> None:
     from sklearn.ensemble._hist_gradient_boosting.common import PREDICTOR_RECORD_DTYPE
 
     # While it is being fitted, it predicts for binned rows without counting their columns.
-    _need("_in_fit" not in found, "histogram gradient boosting was saved while it was being fitted")
+    need("_in_fit" not in found, "histogram gradient boosting was saved while it was being fitted")
     if "_predictors" not in found:
         return
     n_features: Any = found.get("n_features_in_")
     mapper: Any = found.get("_bin_mapper")
-    _need(_is_count(n_features), "histogram gradient boosting does not know its features")
+    need(_is_count(n_features), "histogram gradient boosting does not know its features")
     categorical: Any = mapper.get("is_categorical_") if isinstance(mapper, dict) else None
-    _need(
+    need(
         _is_array(categorical, np.dtype(np.uint8), 1) and categorical.size == n_features and not categorical.any(),
         "histogram gradient boosting has categories that its trees do not",
     )
     for predictor in (each for one_round in found["_predictors"] for each in one_round):
         nodes = predictor.get("nodes")
-        _need(_is_array(nodes, PREDICTOR_RECORD_DTYPE, 1) and nodes.size >= 1, "a tree has nodes of a wrong kind")
+        need(_is_array(nodes, PREDICTOR_RECORD_DTYPE, 1) and nodes.size >= 1, "a tree has nodes of a wrong kind")
         for name in ("raw_left_cat_bitsets", "binned_left_cat_bitsets"):
             bits = predictor.get(name)
-            _need(_is_array(bits, np.dtype(np.uint32), 2) and bits.shape == (0, 8), "a tree has sets of categories")
-        _need(bool((nodes["is_leaf"] <= 1).all()) and not nodes["is_categorical"].any(), "a tree has a wrong node")
+            need(_is_array(bits, np.dtype(np.uint32), 2) and bits.shape == (0, 8), "a tree has sets of categories")
+        need(bool((nodes["is_leaf"] <= 1).all()) and not nodes["is_categorical"].any(), "a tree has a wrong node")
         split = nodes["is_leaf"] == 0
         _check_shape(nodes["left"].astype(np.int64), nodes["right"].astype(np.int64), split)
         _check_splits(nodes["feature_idx"], nodes["num_threshold"], nodes["missing_go_to_left"], split, n_features)
@@ -85,24 +85,24 @@ def trees_of_a_stage(loss: str, its: Any, init: str, start: Any) -> int:
     the model that gives the first values holds.
     """
     wrong = "gradient boosting starts from values that its trees have no room in"
-    _need(isinstance(its, dict) and isinstance(start, dict) and "is_multiclass" not in its, wrong)
-    _need(start.get("n_outputs_") == 1 and type(start.get("n_outputs_")) is int, wrong)
+    need(isinstance(its, dict) and isinstance(start, dict) and "is_multiclass" not in its, wrong)
+    need(start.get("n_outputs_") == 1 and type(start.get("n_outputs_")) is int, wrong)
     if loss != "sklearn._loss.loss.HalfMultinomialLoss":
-        _need(init in ("sklearn.dummy.DummyClassifier", "sklearn.dummy.DummyRegressor"), wrong)
+        need(init in ("sklearn.dummy.DummyClassifier", "sklearn.dummy.DummyRegressor"), wrong)
         return 1
     prior: Any = start.get("class_prior_")
-    _need(init == "sklearn.dummy.DummyClassifier" and start.get("_strategy") == "prior", wrong)
-    _need(_is_array(prior, np.dtype(np.float64), 1) and prior.size == its.get("n_classes"), wrong)
+    need(init == "sklearn.dummy.DummyClassifier" and start.get("_strategy") == "prior", wrong)
+    need(_is_array(prior, np.dtype(np.float64), 1) and prior.size == its.get("n_classes"), wrong)
     return int(prior.size)
 
 
 def _check_shape(left: NDArray[Any], right: NDArray[Any], split: NDArray[np.bool_]) -> int:
     """Every node but the root is the child of exactly one that stands before it; return the depth."""
-    _need(left.size >= 1, "a tree has no nodes")
+    need(left.size >= 1, "a tree has no nodes")
     parent = np.flatnonzero(split)
     children = np.concatenate([left[parent], right[parent]])
     own = np.sort(children)
-    _need(
+    need(
         bool(np.array_equal(own, np.arange(1, left.size)) and (children > np.tile(parent, 2)).all()),
         "a tree has a child out of range, or one that is nobody's or two nodes' child",
     )
@@ -118,11 +118,11 @@ def _check_splits(
     feature: NDArray[Any], threshold: NDArray[Any], missing: NDArray[Any], split: NDArray[np.bool_], n_features: int
 ) -> None:
     asked = feature[split]
-    _need(
+    need(
         bool(((asked >= 0) & (asked < n_features)).all()), f"a tree splits on a feature that is not among {n_features}"
     )
-    _need(not np.isnan(threshold[split]).any(), "a tree splits at NaN")
-    _need(bool((missing[split] <= 1).all()), "a tree sends missing values neither left nor right")
+    need(not np.isnan(threshold[split]).any(), "a tree splits at NaN")
+    need(bool((missing[split] <= 1).all()), "a tree sends missing values neither left nor right")
 
 
 def check_kernel(found: Attributes) -> None:
@@ -137,13 +137,13 @@ def check_kernel(found: Attributes) -> None:
     number = np.dtype(np.float64)
     tables = _is_array(landmarks, number, 2) and _is_array(coef, number, 2)
     rows = _is_array(mean, number, 1) and _is_array(intercept, number, 1)
-    _need(tables and rows and isinstance(width, float), "a kernel has parts of wrong kinds")
+    need(tables and rows and isinstance(width, float), "a kernel has parts of wrong kinds")
     shapes = coef.shape == (len(landmarks), intercept.size) and landmarks.shape[1] == mean.size
-    _need(
+    need(
         shapes and len(landmarks) > 0 and mean.size == found.get("n_features_in_"), "a kernel has parts of wrong sizes"
     )
     finite = all(bool(np.isfinite(each).all()) for each in (landmarks, coef, mean, intercept, width))
-    _need(finite, "a kernel has parts that are no numbers")
+    need(finite, "a kernel has parts that are no numbers")
 
 
 def check_one_hot(found: Attributes) -> None:
@@ -152,66 +152,61 @@ def check_one_hot(found: Attributes) -> None:
         return
     categories: Any = found.get("categories_")
     widths: Any = found.get("_n_features_outs")
-    _need(isinstance(categories, list) and isinstance(widths, list), "a one-hot encoder has no list of categories")
+    need(isinstance(categories, list) and isinstance(widths, list), "a one-hot encoder has no list of categories")
     n = len(categories)
     grouped = found.get("_infrequent_enabled")
-    _need(grouped is True or grouped is False, "a one-hot encoder does not say whether it groups rare categories")
+    need(grouped is True or grouped is False, "a one-hot encoder does not say whether it groups rare categories")
     rare: Any = found.get("_infrequent_indices") if grouped else [None] * n
     mappings: Any = found.get("_default_to_infrequent_mappings") if grouped else [None] * n
     dropped = found.get("_drop_idx_after_grouping")
     drops = [None] * n if dropped is None else list(dropped) if isinstance(dropped, np.ndarray) else []
-    _need(
+    need(
         isinstance(rare, list)
         and isinstance(mappings, list)
         and n == len(widths) == len(rare) == len(mappings) == len(drops),
         "a one-hot encoder has parts for different numbers of columns",
     )
     for values, width, few, mapping, drop in zip(categories, widths, rare, mappings, drops, strict=True):
-        _need(isinstance(values, np.ndarray) and values.ndim == 1 and values.size > 0, "a column has no categories")
+        need(isinstance(values, np.ndarray) and values.ndim == 1 and values.size > 0, "a column has no categories")
         if values.dtype.kind not in "OUS":  # these are looked up by bisection
             known = values[:-1] if values.dtype.kind == "f" and np.isnan(values[-1]) else values
-            _need(bool((known[1:] > known[:-1]).all()), "a one-hot encoder has categories out of order")
+            need(bool((known[1:] > known[:-1]).all()), "a one-hot encoder has categories out of order")
         groups = values.size
-        _need((few is None) == (mapping is None), "a one-hot encoder has rare categories but no group for them")
+        need((few is None) == (mapping is None), "a one-hot encoder has rare categories but no group for them")
         if mapping is not None:
-            _need(_within(mapping, values.size) and mapping.size == values.size, "a category has a group out of range")
-            _need(_within(few, values.size) and few.size > 0, "a rare category is out of range")
+            need(_within(mapping, values.size) and mapping.size == values.size, "a category has a group out of range")
+            need(_within(few, values.size) and few.size > 0, "a rare category is out of range")
             groups = int(mapping.max()) + 1
         if drop is not None:
-            _need(_is_integer(drop) and 0 <= drop < groups, "a one-hot encoder drops a category that it has not")
-        _need(type(width) is int and width == groups - (drop is not None), "a one-hot encoder has a wrong width")
+            need(_is_integer(drop) and 0 <= drop < groups, "a one-hot encoder drops a category that it has not")
+        need(type(width) is int and width == groups - (drop is not None), "a one-hot encoder has a wrong width")
 
 
 def check_random_state(found: Attributes) -> None:
     """Check a Mersenne Twister: NumPy follows its position without looking."""
     state: Any = found.get("state")
-    _need(
+    need(
         set(found) == {"bit_generator", "state", "has_gauss", "gauss"}
         and found["bit_generator"] == "MT19937"
         and isinstance(state, dict)
         and set(state) == {"key", "pos"},
         "a random state is of a kind that gapmin does not restore",
     )
-    _need(_is_array(state["key"], np.dtype(np.uint32), 1) and state["key"].size == 624, "a random state has no key")
-    _need(type(state["pos"]) is int and 0 <= state["pos"] <= 624, "a random state has a position out of range")
-    _need(found["has_gauss"] in (0, 1) and isinstance(found["gauss"], int | float), "a random state is broken")
+    need(_is_array(state["key"], np.dtype(np.uint32), 1) and state["key"].size == 624, "a random state has no key")
+    need(type(state["pos"]) is int and 0 <= state["pos"] <= 624, "a random state has a position out of range")
+    need(found["has_gauss"] in (0, 1) and isinstance(found["gauss"], int | float), "a random state is broken")
 
 
 def check_random_generator(bits: Attributes, seeds: Attributes) -> None:
     """Let in PCG64 only, which has no indices, and a seed of the usual size."""
-    _need(
+    need(
         set(bits) == {"bit_generator", "state", "has_uint32", "uinteger"} and bits["bit_generator"] == "PCG64",
         "a random generator is of a kind that gapmin does not restore",
     )
-    _need(
+    need(
         set(seeds) == {"entropy", "spawn_key", "pool_size", "n_children_spawned"} and seeds["pool_size"] == 4,
         "a random generator has a seed of a kind that gapmin does not restore",
     )
-
-
-def _need(holds: bool, wrong: str) -> None:
-    if not holds:
-        raise Refusal(wrong)
 
 
 def _is_count(value: Any) -> bool:

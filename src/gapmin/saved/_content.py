@@ -10,9 +10,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from gapmin._utils.text import one_line
-from gapmin.saved._archive import FACTS, SCHEMA, Archive, Refusal, checksum, pack, parse
+from gapmin.saved._archive import FACTS, SCHEMA, Archive, ContentError, checksum, pack, parse
 from gapmin.saved._facts import check_protocol, import_skops, read_facts, versions_here
-from gapmin.saved._nodes import Schema, Settings
+from gapmin.saved._nodes import SchemaChecker, Settings
 from gapmin.saved._types import TRUSTED
 
 
@@ -21,7 +21,7 @@ def take_apart(value: Any) -> tuple[Any, dict[str, bytes]]:
     try:
         dumped = import_skops().io.dumps(value)
     except Exception as error:  # whatever the object's own code raises
-        raise Refusal(f"it cannot be taken apart ({one_line(error)})") from error
+        raise ContentError(f"it cannot be taken apart ({one_line(error)})") from error
     with zipfile.ZipFile(io.BytesIO(dumped)) as archive:
         root, names = _number(parse(archive.read(SCHEMA), "the object"))
         return root, {new: archive.read(old) for old, new in names.items()}
@@ -46,12 +46,17 @@ def open_archive(content: bytes, newest: int, entries: dict[str, Any]) -> tuple[
 def check_object(
     archive: Archive, facts: dict[str, Any], *, learner: Mapping[str, Settings] | None = None, kind: str = "model"
 ) -> None:
-    """Check everything that the object of an archive is made of; `learner` and `kind` are those of `Schema`."""
+    """Check everything that the object of an archive is made of; `learner` and `kind` are those of `SchemaChecker`."""
     found = parse(archive.read(SCHEMA), SCHEMA)
     check_protocol(found, facts["versions"]["skops"])
-    schema = Schema(found, archive.read, learner=learner, kind=kind)
+    try:
+        schema = SchemaChecker(found, archive.read, learner=learner, kind=kind)
+    except ContentError:
+        raise
+    except Exception as error:  # a check that finds an array where a number was due, for example
+        raise ContentError(f"its schema holds what no fit leaves there ({one_line(error)})") from error
     for name in archive.names - schema.files - {FACTS, SCHEMA}:
-        raise Refusal(f"it has a member {name!r} that its schema does not ask for")
+        raise ContentError(f"it has a member {name!r} that its schema does not ask for")
 
 
 def build_object(
@@ -65,7 +70,7 @@ def build_object(
             warnings.simplefilter("ignore")
             return import_skops().io.loads(archive.content, trusted=[*TRUSTED, *(learner or ())])
     except Exception as error:  # a file that was made up can fail in any way: it must fail as one
-        raise Refusal(f"it cannot be put together ({one_line(error)})") from error
+        raise ContentError(f"it cannot be put together ({one_line(error)})") from error
 
 
 def _number(root: Any) -> tuple[Any, dict[str, str]]:

@@ -16,9 +16,9 @@ import sklearn
 
 from gapmin._utils.text import one_line
 from gapmin._version import __version__
-from gapmin.saved._archive import COPY_AGAIN, FACTS, SCHEMA, Archive, Refusal, checksum, parse
+from gapmin.saved._archive import COPY_AGAIN, FACTS, SCHEMA, Archive, ContentError, checksum, parse
 
-FORMAT = 1
+MODEL_FORMAT = 2
 """The number of the format; a file with a higher one is from a later gapmin."""
 
 
@@ -57,36 +57,39 @@ def read_facts(archive: Archive, newest: int, kinds: dict[str, Any]) -> dict[str
     facts = parse(archive.read(FACTS), FACTS)
     number = facts.get("format") if isinstance(facts, dict) else None
     if type(number) is not int or number < 1:
-        raise Refusal(f"{FACTS} does not say which format it has")
+        raise ContentError(f"{FACTS} does not say which format it has")
     if number > newest:
-        raise Refusal(
+        raise ContentError(
             f"it has format {number} and gapmin {__version__} reads up to {newest}",
             "pip install --upgrade gapmin, or fit the model again",
         )
     if number < newest:
-        raise Refusal(
-            f"it has format {number}, of an earlier gapmin, and this one reads {newest}", "fit the model again"
+        versions = facts.get("versions")
+        writer = one_line(versions.get("gapmin", "unknown")) if isinstance(versions, dict) else "unknown"
+        raise ContentError(
+            f"it was written by gapmin {writer} in format {number}, and gapmin {__version__} reads format {newest}",
+            "fit the model again",
         )
     kinds = {**kinds, "format": int, "members": dict, "versions": dict}
     if set(facts) != set(kinds) or not all(isinstance(facts[key], kind) for key, kind in kinds.items()):
-        raise Refusal(f"{FACTS} has not the entries of such a file")
+        raise ContentError(f"{FACTS} has not the entries of such a file")
     _check_versions(facts["versions"])
     if set(facts["members"]) != archive.names - {FACTS}:
-        raise Refusal(f"its members are not those that {FACTS} lists", COPY_AGAIN)
+        raise ContentError(f"its members are not those that {FACTS} lists", COPY_AGAIN)
     for name, wanted in facts["members"].items():
         if checksum(archive.read(name)) != wanted:
-            raise Refusal(f"its member {name!r} was altered (checksum)", COPY_AGAIN)
+            raise ContentError(f"its member {name!r} was altered (checksum)", COPY_AGAIN)
     return facts
 
 
 def _check_versions(versions: dict[str, Any]) -> None:
     here = versions_here()
     if set(versions) != set(here) or not all(isinstance(each, str) for each in versions.values()):
-        raise Refusal(f"{FACTS} does not say which versions made it")
+        raise ContentError(f"{FACTS} does not say which versions made it")
     for name in ("gapmin", "scikit-learn"):
         if _series(versions[name]) != _series(here[name]):
             series = ".".join(_series(versions[name])) or "x"
-            raise Refusal(
+            raise ContentError(
                 f"it was made with {name} {one_line(versions[name])} and this is {here[name]}",
                 f'pip install "{name}=={series}.*", or fit the model again',
             )
@@ -105,7 +108,7 @@ def check_protocol(root: Any, version: str) -> None:
         ours = json.loads(archive.read(SCHEMA))["protocol"]
     found = root.get("protocol") if isinstance(root, dict) else None
     if type(found) is not int or found != ours:
-        raise Refusal(
+        raise ContentError(
             f"it has protocol {one_line(found)} of skops {one_line(version)}, and skops {skops.__version__} has {ours}",
             f"pip install skops=={one_line(version)}, or fit the model again",
         )

@@ -13,9 +13,10 @@ from typing import Any
 from sklearn.base import BaseEstimator
 
 from gapmin._utils.text import one_line
-from gapmin.saved._archive import Refusal
+from gapmin.saved._archive import ContentError
 from gapmin.saved._content import take_apart
 from gapmin.saved._nodes import Settings
+from gapmin.saved._settings import setting_text
 from gapmin.saved._types import ALLOWED, PREDICTOR
 
 _CALLED = ("__new__", "__setstate__", "__reduce__", "__reduce_ex__", "__del__")
@@ -41,7 +42,8 @@ def learner_types(examples: Sequence[Any]) -> dict[str, Settings]:
     """
     found: dict[str, dict[str, set[str]]] = {}
     for example in examples:
-        for node in _nodes(take_apart(example)[0]):
+        schema, arrays = take_apart(example)
+        for node in _nodes(schema):
             name = f"{node['__module__']}.{node['__class__']}"
             if node["__loader__"] != "ObjectNode" or name in (*ALLOWED["ObjectNode"], PREDICTOR):
                 continue
@@ -49,8 +51,8 @@ def learner_types(examples: Sequence[Any]) -> dict[str, Settings]:
             settings = found.setdefault(name, {each: set() for each in _parameters(cls)})
             attributes = node["content"]["content"] if node["content"]["__loader__"] == "DictNode" else {}
             for parameter, values in settings.items():
-                if attributes.get(parameter, {}).get("__loader__") == "JsonNode":
-                    values.add(attributes[parameter]["content"])
+                if parameter in attributes:
+                    values.add(setting_text(attributes[parameter], arrays.__getitem__))
     return {name: {each: frozenset(values) for each, values in own.items()} for name, own in found.items()}
 
 
@@ -65,17 +67,17 @@ def _plain_class(module: str, name: str) -> type:
     """Return a class whose objects are restored without running its code; refuse others."""
     cls = getattr(importlib.import_module(module), name, None)
     if not isinstance(cls, type):
-        raise Refusal(f"{one_line(name)} is not found in the module {one_line(module)}")
+        raise ContentError(f"{one_line(name)} is not found in the module {one_line(module)}")
     if not cls.__flags__ & _PY_HEAP_TYPE:
-        raise Refusal(f"it holds {one_line(module)}.{one_line(name)}, which is compiled")
+        raise ContentError(f"it holds {one_line(module)}.{one_line(name)}, which is compiled")
     if module.startswith(_COMPILED) and not name.startswith("Linear"):
-        raise Refusal(
+        raise ContentError(
             f"it holds {one_line(module)}.{one_line(name)}, whose compiled code would follow numbers from the file"
         )
     for method in _CALLED:
         owner = next((each for each in cls.__mro__ if method in vars(each)), object)
         if owner not in (object, BaseEstimator):
-            raise Refusal(f"{one_line(name)} has a {method} of its own")
+            raise ContentError(f"{one_line(name)} has a {method} of its own")
     return cls
 
 

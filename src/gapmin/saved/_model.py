@@ -12,9 +12,9 @@ from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_is_fitted
 
 from gapmin._utils.text import one_line
-from gapmin.saved._archive import ModelFileError, Refusal, check_place, read_file, write_file
+from gapmin.saved._archive import ContentError, ModelFileError, check_place, read_file, write_file
 from gapmin.saved._content import build_object, open_archive, pack_object
-from gapmin.saved._facts import FORMAT, import_skops
+from gapmin.saved._facts import MODEL_FORMAT, import_skops
 
 
 @dataclass(frozen=True)
@@ -85,9 +85,10 @@ def save_model(
     import_skops()
     try:
         _check_model(model)
-        content = _write(model, _plain(schema, "schema"), _plain(about or {}, "about"))
+        facts = {"about": _plain(about or {}, "about"), "format": MODEL_FORMAT, "schema": _plain(schema, "schema")}
+        content = pack_object(model, facts)
         _restore(content)
-    except Refusal as refusal:
+    except ContentError as refusal:
         remedy = refusal.remedy or "keep such a model with joblib, and load it only where you trust it"
         raise ModelFileError(f"{place} is not written, for {refusal.fault}: {remedy}") from refusal
     write_file(content, place)
@@ -127,7 +128,7 @@ def load_model(path: str | os.PathLike[str]) -> SavedModel:
     content = read_file(place)
     try:
         return _restore(content)
-    except Refusal as refusal:
+    except ContentError as refusal:
         remedy = refusal.remedy or "do not use this file, or fit the model again"
         raise ModelFileError(f"{place} is not loaded, for {refusal.fault}: {remedy}") from refusal
 
@@ -136,29 +137,25 @@ def _check_model(model: Any) -> None:
     try:
         check_is_fitted(model)
     except NotFittedError:
-        raise Refusal(f"{type(model).__name__} is not fitted", "fit it first") from None
+        raise ContentError(f"{type(model).__name__} is not fitted", "fit it first") from None
     except TypeError:
-        raise Refusal(f"{one_line(type(model).__name__)} is no estimator", "give a fitted estimator") from None
+        raise ContentError(f"{one_line(type(model).__name__)} is no estimator", "give a fitted estimator") from None
 
 
 def _plain(value: Any, name: str) -> Any:
     """Refuse what would not come back from JSON as it was."""
     if value is not None and not isinstance(value, dict):
-        raise Refusal(f"{name} is {type(value).__name__}", "give a dictionary")
+        raise ContentError(f"{name} is {type(value).__name__}", "give a dictionary")
     try:
         same = json.loads(json.dumps(value, allow_nan=False)) == value
     except (TypeError, ValueError, RecursionError):
         same = False
     if not same:
         remedy = "use text, finite numbers, True, None, lists, dictionaries with text as keys"
-        raise Refusal(f"{name} has values that JSON does not keep", remedy)
+        raise ContentError(f"{name} has values that JSON does not keep", remedy)
     return value
 
 
-def _write(model: Any, schema: dict[str, Any] | None, about: dict[str, Any]) -> bytes:
-    return pack_object(model, {"about": about, "format": FORMAT, "schema": schema})
-
-
 def _restore(content: bytes) -> SavedModel:
-    archive, facts = open_archive(content, FORMAT, {"about": dict, "schema": dict | None})
+    archive, facts = open_archive(content, MODEL_FORMAT, {"about": dict, "schema": dict | None})
     return SavedModel(build_object(archive, facts), facts["schema"], facts["about"], facts["versions"])

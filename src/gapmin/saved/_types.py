@@ -8,33 +8,26 @@ stored indices), sparse and masked arrays, bytes, sets, and everything else that
 
 from __future__ import annotations
 
+
+def _of(module: str, *names: str) -> tuple[str, ...]:
+    return tuple(f"{module}.{name}" for name in names)
+
+
 GAPMIN_ESTIMATORS = (
-    "gapmin.boosting.adaboost.AdaBoostClassifier",
-    "gapmin.boosting.adaboost.AdaBoostRegressor",
-    "gapmin.boosting.gapboost.GapBoostClassifier",
-    "gapmin.boosting.gapboost.GapBoostRegressor",
-    "gapmin.boosting.tradaboost.TrAdaBoostClassifier",
-    "gapmin.boosting.tradaboost.TrAdaBoostRegressor",
+    *_of("gapmin.boosting.adaboost", "AdaBoostClassifier", "AdaBoostRegressor"),
+    *_of("gapmin.boosting.gapboost", "GapBoostClassifier", "GapBoostRegressor"),
+    *_of("gapmin.boosting.tradaboost", "TrAdaBoostClassifier", "TrAdaBoostRegressor"),
     "gapmin.boosting.transferboost.TransferBoostClassifier",
     "gapmin.linear._logistic.WeightedLogisticRegression",
-    "gapmin.linear.feature_transfer.FeatureTransferClassifier",
-    "gapmin.linear.feature_transfer.FeatureTransferRegressor",
-    "gapmin.linear.gap_weighting.GapWeightingClassifier",
-    "gapmin.linear.gap_weighting.GapWeightingRegressor",
-    "gapmin.linear.hypothesis_transfer.HypothesisTransferClassifier",
-    "gapmin.linear.hypothesis_transfer.HypothesisTransferRegressor",
-    "gapmin.linear.instance_weighting.InstanceWeightingClassifier",
-    "gapmin.linear.instance_weighting.InstanceWeightingRegressor",
-    "gapmin.linear.parameter_sharing.ParameterSharingClassifier",
-    "gapmin.linear.parameter_sharing.ParameterSharingRegressor",
-    "gapmin.linear.task_covariance.TaskCovarianceClassifier",
-    "gapmin.linear.task_covariance.TaskCovarianceRegressor",
-    "gapmin.linear.task_weighting.TaskWeightingClassifier",
-    "gapmin.linear.task_weighting.TaskWeightingRegressor",
-    "gapmin.selection.pooling.WeightedPoolingClassifier",
-    "gapmin.selection.pooling.WeightedPoolingRegressor",
-    "gapmin.selection.transfer_cv.TransferClassifierCV",
-    "gapmin.selection.transfer_cv.TransferRegressorCV",
+    *_of("gapmin.linear.feature_transfer", "FeatureTransferClassifier", "FeatureTransferRegressor"),
+    *_of("gapmin.linear.gap_weighting", "GapWeightingClassifier", "GapWeightingRegressor"),
+    *_of("gapmin.linear.hypothesis_transfer", "HypothesisTransferClassifier", "HypothesisTransferRegressor"),
+    *_of("gapmin.linear.instance_weighting", "InstanceWeightingClassifier", "InstanceWeightingRegressor"),
+    *_of("gapmin.linear.parameter_sharing", "ParameterSharingClassifier", "ParameterSharingRegressor"),
+    *_of("gapmin.linear.task_covariance", "TaskCovarianceClassifier", "TaskCovarianceRegressor"),
+    *_of("gapmin.linear.task_weighting", "TaskWeightingClassifier", "TaskWeightingRegressor"),
+    *_of("gapmin.selection.pooling", "WeightedPoolingClassifier", "WeightedPoolingRegressor"),
+    *_of("gapmin.selection.transfer_cv", "TransferClassifierCV", "TransferRegressorCV"),
 )
 """Every public estimator but the networks, which have a format of their own (`gapmin.deep`)."""
 
@@ -57,17 +50,15 @@ GAPMIN_PARTS = (
 )
 """What fitted estimators of gapmin hold: results and splitters, plain values all, and means of models."""
 
-TREE_ESTIMATORS = (
-    "sklearn.tree._classes.DecisionTreeClassifier",
-    "sklearn.tree._classes.DecisionTreeRegressor",
-    "sklearn.tree._classes.ExtraTreeClassifier",
-    "sklearn.tree._classes.ExtraTreeRegressor",
+TREE_ESTIMATORS = _of(
+    "sklearn.tree._classes",
+    "DecisionTreeClassifier",
+    "DecisionTreeRegressor",
+    "ExtraTreeClassifier",
+    "ExtraTreeRegressor",
 )
 
-STAGED_ESTIMATORS = (
-    "sklearn.ensemble._gb.GradientBoostingClassifier",
-    "sklearn.ensemble._gb.GradientBoostingRegressor",
-)
+STAGED_ESTIMATORS = _of("sklearn.ensemble._gb", "GradientBoostingClassifier", "GradientBoostingRegressor")
 
 HISTOGRAM_ESTIMATORS = (
     "sklearn.ensemble._hist_gradient_boosting.gradient_boosting.HistGradientBoostingClassifier",
@@ -81,58 +72,38 @@ SKLEARN_ESTIMATORS = (
     "sklearn.compose._column_transformer.ColumnTransformer",
     "sklearn.decomposition._pca.PCA",
     "sklearn.decomposition._truncated_svd.TruncatedSVD",
-    "sklearn.dummy.DummyClassifier",
-    "sklearn.dummy.DummyRegressor",
-    "sklearn.ensemble._forest.ExtraTreesClassifier",
-    "sklearn.ensemble._forest.ExtraTreesRegressor",
-    "sklearn.ensemble._forest.RandomForestClassifier",
-    "sklearn.ensemble._forest.RandomForestRegressor",
+    *_of("sklearn.dummy", "DummyClassifier", "DummyRegressor"),
+    *_of("sklearn.ensemble._forest", "ExtraTreesClassifier", "ExtraTreesRegressor"),
+    *_of("sklearn.ensemble._forest", "RandomForestClassifier", "RandomForestRegressor"),
     "sklearn.feature_selection._variance_threshold.VarianceThreshold",
     "sklearn.frozen._frozen.FrozenEstimator",
-    "sklearn.impute._base.MissingIndicator",
-    "sklearn.impute._base.SimpleImputer",
-    "sklearn.linear_model._base.LinearRegression",
-    "sklearn.linear_model._logistic.LogisticRegression",
-    "sklearn.linear_model._ridge.Ridge",
+    *_of("sklearn.impute._base", "MissingIndicator", "SimpleImputer"),
+    *_of("sklearn.linear_model", "_base.LinearRegression", "_logistic.LogisticRegression", "_ridge.Ridge"),
     "sklearn.pipeline.Pipeline",
-    "sklearn.preprocessing._data.MaxAbsScaler",
-    "sklearn.preprocessing._data.MinMaxScaler",
-    "sklearn.preprocessing._data.Normalizer",
-    "sklearn.preprocessing._data.RobustScaler",
-    "sklearn.preprocessing._data.StandardScaler",
-    "sklearn.preprocessing._encoders.OneHotEncoder",
-    "sklearn.preprocessing._encoders.OrdinalEncoder",
+    *_of("sklearn.preprocessing._data", "MaxAbsScaler", "MinMaxScaler", "Normalizer", "RobustScaler", "StandardScaler"),
+    *_of("sklearn.preprocessing._encoders", "OneHotEncoder", "OrdinalEncoder"),
     "sklearn.preprocessing._function_transformer.FunctionTransformer",
     "sklearn.preprocessing._label.LabelEncoder",
 )
 
+_LOSSES = (
+    "AbsoluteError",
+    "HalfBinomialLoss",
+    "HalfGammaLoss",
+    "HalfMultinomialLoss",
+    "HalfPoissonLoss",
+    "HalfSquaredError",
+    "PinballLoss",
+)
+
 SKLEARN_PARTS = (
-    "sklearn._loss.link.HalfLogitLink",
-    "sklearn._loss.link.IdentityLink",
-    "sklearn._loss.link.Interval",
-    "sklearn._loss.link.LogLink",
-    "sklearn._loss.link.LogitLink",
-    "sklearn._loss.link.MultinomialLogit",
-    "sklearn._loss.loss.AbsoluteError",
-    "sklearn._loss.loss.HalfBinomialLoss",
-    "sklearn._loss.loss.HalfGammaLoss",
-    "sklearn._loss.loss.HalfMultinomialLoss",
-    "sklearn._loss.loss.HalfPoissonLoss",
-    "sklearn._loss.loss.HalfSquaredError",
-    "sklearn._loss.loss.PinballLoss",
+    *_of("sklearn._loss.link", "HalfLogitLink", "IdentityLink", "Interval", "LogLink", "LogitLink", "MultinomialLogit"),
+    *_of("sklearn._loss.loss", *_LOSSES),
     "sklearn.ensemble._hist_gradient_boosting.binning._BinMapper",
 )
 """What gradient boosting holds."""
 
-COMPILED_LOSSES = (
-    "sklearn._loss._loss.CyAbsoluteError",
-    "sklearn._loss._loss.CyHalfBinomialLoss",
-    "sklearn._loss._loss.CyHalfGammaLoss",
-    "sklearn._loss._loss.CyHalfMultinomialLoss",
-    "sklearn._loss._loss.CyHalfPoissonLoss",
-    "sklearn._loss._loss.CyHalfSquaredError",
-    "sklearn._loss._loss.CyPinballLoss",
-)
+COMPILED_LOSSES = _of("sklearn._loss._loss", *(f"Cy{name}" for name in _LOSSES))
 
 TREE = "sklearn.tree._tree.Tree"
 PREDICTOR = "sklearn.ensemble._hist_gradient_boosting.predictor.TreePredictor"
@@ -140,20 +111,8 @@ RANDOM_STATE = "numpy.random.mtrand.RandomState"
 RANDOM_GENERATOR = "numpy.random._generator.Generator"
 
 NUMPY_SCALARS = (
-    "numpy.bool",
-    "numpy.bool_",
-    "numpy.float16",
-    "numpy.float32",
-    "numpy.float64",
-    "numpy.int16",
-    "numpy.int32",
-    "numpy.int64",
-    "numpy.int8",
-    "numpy.str_",
-    "numpy.uint16",
-    "numpy.uint32",
-    "numpy.uint64",
-    "numpy.uint8",
+    *_of("numpy", "bool", "bool_", "float16", "float32", "float64", "int16", "int32", "int64", "int8", "str_"),
+    *_of("numpy", "uint16", "uint32", "uint64", "uint8"),
 )
 
 KEYS = ("builtins.float", "builtins.int", "builtins.str", *NUMPY_SCALARS[2:])
@@ -182,3 +141,24 @@ ALLOWED: dict[str, tuple[str, ...]] = {
 
 TRUSTED: tuple[str, ...] = tuple(sorted({TREE, PREDICTOR, *(name for names in ALLOWED.values() for name in names)}))
 """Every type that a model file may hold, by its qualified name."""
+
+NODE_FIELDS: dict[str, set[str]] = {
+    "DictNode": {"content", "key_types"},
+    "JsonNode": {"content", "is_json"},
+    "LossNode": {"__reduce__", "content"},
+    "TreeNode": {"__reduce__", "content"},
+    "TypeNode": set(),
+}
+"""What a node has beside its type and its number, where that is not its content alone."""
+
+_ENCODE_BEFORE = "encode the categories in a pipeline before it"
+MUST_BE_NONE: dict[str, dict[str, str]] = {
+    "sklearn.pipeline.Pipeline": {"memory": "use memory=None"},  # a folder of pickles
+    "sklearn.preprocessing._function_transformer.FunctionTransformer": {
+        "func": "use a transformer that holds no function",
+        "inverse_func": "use a transformer that holds no function",
+    },
+    **{each: {"init": "use init=None"} for each in STAGED_ESTIMATORS},
+    **{each: {"_preprocessor": _ENCODE_BEFORE, "is_categorical_": _ENCODE_BEFORE} for each in HISTOGRAM_ESTIMATORS},
+}
+"""Attributes that hold functions, or paths to pickles, and what to do about them."""

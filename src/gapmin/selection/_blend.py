@@ -9,7 +9,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from gapmin.boosting._rows import Array
+from gapmin._utils.typing import Array
 from gapmin.selection._blended import BlendedClassifier, BlendedRegressor
 from gapmin.selection._candidates import METHODS, TARGET_ONLY, Candidate
 

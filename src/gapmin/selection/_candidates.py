@@ -22,10 +22,10 @@ from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeRegressor
 
+from gapmin.base import fit_with_domains
 from gapmin.boosting import GapBoostClassifier, GapBoostRegressor
-from gapmin.boosting._learners import seed_unseeded
+from gapmin.boosting.building_blocks import seed_unseeded
 from gapmin.linear import WeightedLogisticRegression
-from gapmin.selection._fitting import fit_with_domains
 from gapmin.selection._kernel import KernelClassifier, KernelRegressor
 from gapmin.selection._relevance import RelevanceScaler
 from gapmin.selection._tempered import TemperedClassifier

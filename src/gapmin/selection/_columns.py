@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from scipy.stats import rankdata
 from sklearn.utils import _safe_indexing
 
-from gapmin.boosting._rows import Array
+from gapmin._utils.typing import Array
 
 _MOST_OF_THE_TARGET, _MOST_OF_THE_SOURCE, _MOST_COLUMNS = 100, 500, 200
 _N_ORDERS, _N_OF_ONE_TABLE = 499, 99

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from gapmin.boosting._rows import Array
+from gapmin._utils.typing import Array
 
 
 @dataclass(frozen=True)

@@ -6,25 +6,15 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn import config_context
 from sklearn.pipeline import Pipeline
 
-from gapmin.boosting._rows import Array
-from gapmin.boosting._vote import class_shares
+from gapmin._utils.typing import Array
+from gapmin.boosting.building_blocks import class_shares
 
 
 def inner_model(model: Any) -> Any:
     """Return the model that knows of domains: itself, or the one behind a scaler."""
     return model[-1] if isinstance(model, Pipeline) else model
-
-
-def fit_with_domains(model: Any, X: Any, y: Any, domain: Any) -> Any:
-    """Fit a model that takes `sample_domain`, also one that stands behind a scaler."""
-    name = f"{model.steps[-1][0]}__sample_domain" if isinstance(model, Pipeline) else "sample_domain"
-    # The weighted variance of a constant column may round below 0, which scikit-learn's scaler mends after its warning.
-    # With metadata routing on, a pipeline would refuse domains that its steps did not ask for.
-    with np.errstate(invalid="ignore"), config_context(enable_metadata_routing=False):
-        return model.fit(X, y, **{name: domain})
 
 
 def predict_any(model: Any, X: Any, classes: NDArray[Any] | None) -> Array:

@@ -12,7 +12,7 @@ from sklearn import config_context
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import _safe_indexing
 
-from gapmin.boosting._rows import Array
+from gapmin._utils.typing import Array
 from gapmin.selection._blend import Blend
 from gapmin.selection._candidates import POOLING, TARGET_ONLY, Candidate
 from gapmin.selection._data import Data

@@ -16,7 +16,7 @@ from sklearn.utils._param_validation import Interval
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
-from gapmin.boosting._rows import Array
+from gapmin._utils.typing import Array
 
 _JITTER = 1e-8
 """Added to the kernel's diagonal, which is 1: landmarks may be equal rows."""
@@ -81,7 +81,7 @@ class _KernelRidge(BaseEstimator):
     def _validate(self, X: Any, y: Any, sample_weight: Any, **checks: Any) -> tuple[Array, NDArray[Any], Array]:
         self._validate_params()
         X, y = validate_data(self, X, y, dtype=np.float64, **checks)
-        weight = _check_sample_weight(sample_weight, X, ensure_non_negative=True, ensure_same_device=False)
+        weight = _check_sample_weight(sample_weight, X, ensure_non_negative=True)
         used = weight > 0
         return (X, y, weight) if used.all() else (X[used], y[used], weight[used])
 

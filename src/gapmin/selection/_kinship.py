@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from gapmin.boosting._rows import Array
+from gapmin._utils.typing import Array
 from gapmin.selection._data import Data
 
 FEWEST_ROWS = 10

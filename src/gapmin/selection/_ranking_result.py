@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
-from math import isfinite
 from typing import Any
 
 import numpy as np
 
+from gapmin._utils.json_values import to_json
 from gapmin._utils.statistics import TTest
 from gapmin.selection._trials import SubsetStep
 
@@ -128,7 +128,7 @@ class SourceRanking:
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything as what JSON knows: what is not finite becomes None."""
-        return plain(asdict(self))
+        return to_json(asdict(self))
 
     def plot(self, ax: Any = None) -> Any:
         """Draw the change of the loss with its interval for each source, and return the `RankingDisplay`."""
@@ -198,16 +198,3 @@ def _line(source: RankedSource, unit: str) -> tuple[str, ...]:
 
 def _listed(names: Sequence[str]) -> str:
     return names[0] if len(names) == 1 else ", ".join(names[:-1]) + " and " + names[-1]
-
-
-def plain(value: Any) -> Any:
-    """Return a value as JSON has it."""
-    if isinstance(value, dict):
-        return {str(key): plain(each) for key, each in value.items()}
-    if isinstance(value, list | tuple):
-        return [plain(each) for each in value]
-    if isinstance(value, np.generic):
-        value = value.item()
-    if isinstance(value, float) and not isfinite(value):
-        return None
-    return value if isinstance(value, bool | int | float | str | None) else str(value)

@@ -11,7 +11,7 @@ from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from gapmin.boosting._rows import Array
+from gapmin._utils.typing import Array
 
 
 class RelevanceScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gapmin._utils.parallel import run_parallel
-from gapmin.boosting._rows import Array
+from gapmin._utils.typing import Array
 from gapmin.domains import TargetKFold
 from gapmin.selection._blend import Blend, greedy_weights
 from gapmin.selection._candidates import GAPBOOST, POOLING, Candidate

@@ -10,14 +10,15 @@ from numpy.typing import NDArray
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.validation import check_array
 
-from gapmin.boosting._rows import Array, Rows
+from gapmin._utils.typing import Array
+from gapmin.boosting.building_blocks import TrainingRows
 from gapmin.linear import GapWeightingClassifier, GapWeightingRegressor
 
 _DEFAULT_SHARE = 0.5
 
 
 def gap_source_shares(
-    rows: Rows, classes: NDArray[Any] | None, target_share: float | None, random_state: Any
+    rows: TrainingRows, classes: NDArray[Any] | None, target_share: float | None, random_state: Any
 ) -> dict[int, float]:
     """Return each source's share of the sources' weight, as `GapWeighting*` by domain finds it on scaled features.
 
@@ -25,7 +26,7 @@ def gap_source_shares(
 
     Parameters
     ----------
-    rows : Rows
+    rows : TrainingRows
         With at least one source.
     classes : ndarray or None
         None for a regression.
@@ -37,10 +38,10 @@ def gap_source_shares(
     if len(numbers) == 1:
         return {numbers[0]: 1.0}
     X = check_array(rows.X, accept_sparse="csr", dtype=np.float64, input_name="X")
-    X = StandardScaler(with_mean=not sp.issparse(X)).fit_transform(X, sample_weight=rows.multiplicity)
+    X = StandardScaler(with_mean=not sp.issparse(X)).fit_transform(X, sample_weight=rows.weight)
     share = _DEFAULT_SHARE if target_share is None else target_share
     options: dict[str, Any] = {"target_share": share, "random_state": random_state}
-    data: dict[str, Any] = {"sample_domain": rows.domain, "sample_weight": rows.multiplicity}
+    data: dict[str, Any] = {"sample_domain": rows.domain, "sample_weight": rows.weight}
     if classes is None:
         found = [GapWeightingRegressor(**options).fit(X, _standardised(rows), **data)]
     else:
@@ -52,9 +53,9 @@ def gap_source_shares(
     return dict(zip(numbers, shares.tolist(), strict=True))
 
 
-def _standardised(rows: Rows) -> Array:
+def _standardised(rows: TrainingRows) -> Array:
     """Return the labels of a regression in the target's own units: the penalty of the gap takes them to be about 1."""
-    part, weight = rows.y[rows.domain < 0], rows.multiplicity[rows.domain < 0]
+    part, weight = rows.y[rows.domain < 0], rows.weight[rows.domain < 0]
     mean = np.average(part, weights=weight)
     spread = np.sqrt(np.average((part - mean) ** 2, weights=weight))
     return (rows.y - mean) / (spread if spread > 0 else 1.0)

@@ -12,7 +12,7 @@ from sklearn.utils import Tags, get_tags
 from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted
 
-from gapmin.boosting._rows import Array
+from gapmin._utils.typing import Array
 
 
 class TemperedClassifier(ClassifierMixin, BaseEstimator):

@@ -13,8 +13,8 @@ from sklearn.base import is_classifier
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import _num_samples, check_is_fitted
 
+from gapmin._utils.json_values import to_json
 from gapmin.domains import check_domains
-from gapmin.selection._ranking_result import plain
 
 __all__ = ["Explanation", "RowUse", "WeightGroup", "explain"]
 
@@ -118,7 +118,7 @@ class Explanation:
 
     def to_dict(self) -> dict[str, Any]:
         """Return every part as what JSON knows, without the ratio of each row."""
-        return plain(self._parts())
+        return to_json(self._parts())
 
     def __str__(self) -> str:
         lines = [*_table("weight by domain", self.sources)]

@@ -13,13 +13,11 @@ from sklearn.linear_model import Ridge
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from gapmin.base._transfer import TrainsOnRows
-from gapmin.boosting._learners import Learners
-from gapmin.boosting._rows import Array, Rows
-from gapmin.boosting._vote import class_shares
+from gapmin._utils.typing import Array
+from gapmin.base import TrainsOnRows
+from gapmin.boosting.building_blocks import Learners, TrainingRows, class_shares
 from gapmin.linear import WeightedLogisticRegression
-from gapmin.linear._ridge import RidgeOfAnyScale
-from gapmin.linear._setting import check_squares
+from gapmin.linear.solvers import RidgeOfAnyScale, check_squares
 from gapmin.selection._source_weights import gap_source_shares
 
 _TRACE = 1e-9
@@ -36,6 +34,8 @@ class _WeightedPooling(TrainsOnRows):
         "sources": ["array-like", None],
         "source_weight": [StrOptions({"rows", "gap"})],
     }
+
+    _data_class = TrainingRows
 
     target_share: float | None
     sources: Sequence[int] | None
@@ -64,7 +64,7 @@ class _WeightedPooling(TrainsOnRows):
         self.n_jobs = n_jobs
         self.random_state = random_state
 
-    def _fit(self, rows: Rows, used: NDArray[np.bool_]) -> None:
+    def _fit(self, rows: TrainingRows, used: NDArray[np.bool_]) -> None:
         classes = self.classes_ if isinstance(self, ClassifierMixin) else None
         random = check_random_state(self.random_state)
         template = self._template()
@@ -108,14 +108,14 @@ class _WeightedPooling(TrainsOnRows):
         return np.asarray(self.estimator_.predict(X))
 
 
-def _check_squares(rows: Rows) -> None:
+def _check_squares(rows: TrainingRows) -> None:
     """Raise where the features or labels that the gap is measured on cannot be squared."""
     if getattr(getattr(rows.X, "dtype", None), "kind", "") == "f":  # others are made numbers, or refused, later
         check_squares("X", rows.X)
     check_squares("y", rows.y)
 
 
-def _with_source_shares(log_weight: Array, rows: Rows, shares: dict[int, float]) -> Array:
+def _with_source_shares(log_weight: Array, rows: TrainingRows, shares: dict[int, float]) -> Array:
     """Divide the sources' weight between them as `shares` says; what none is left of keeps a trace, not a zero."""
     weight = np.exp(log_weight)
     of_sources = weight[rows.domain > 0].sum()

@@ -14,7 +14,7 @@ from sklearn.utils import check_random_state
 
 from gapmin._utils.parallel import one_thread
 from gapmin.boosting import GapBoostClassifier, GapBoostRegressor
-from gapmin.selection._gaps import measure_gap
+from gapmin.linear.source_gap import measure_gap
 from gapmin.selection._ranking_inputs import RankingData, check_inputs
 from gapmin.selection._ranking_result import HELPS, HURTS, NEUTRAL, TOGETHER, Change, RankedSource, SourceRanking
 from gapmin.selection._trials import (

@@ -16,15 +16,15 @@ from sklearn.utils._param_validation import Interval
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import validate_data
 
-from gapmin.base._transfer import TransferMetaEstimator
-from gapmin.boosting._rows import Array, Rows
+from gapmin._utils.typing import Array
+from gapmin.base import DomainData, TransferMetaEstimator, fit_with_domains
 from gapmin.linear import WeightedLogisticRegression
 from gapmin.selection._blend import Blend
 from gapmin.selection._blended import BlendedClassifier, BlendedRegressor
 from gapmin.selection._candidates import METHODS, Kit, Learner, default_learners, own_learners
 from gapmin.selection._choice import Choice, TransferVerdict, choose_blend, choose_one, verdict
 from gapmin.selection._data import Data
-from gapmin.selection._fitting import fit_with_domains, inner_model, predict_any
+from gapmin.selection._fitting import inner_model, predict_any
 from gapmin.selection._plan import go_further, look
 from gapmin.selection._search import Search
 
@@ -138,7 +138,7 @@ class _TransferCV(TransferMetaEstimator):
         self._record(search, choice, rows, other_columns)
         return self
 
-    def _searched(self, rows: Rows, regression: bool, seed: int) -> tuple[Search, Rows, list[int]]:
+    def _searched(self, rows: DomainData, regression: bool, seed: int) -> tuple[Search, DomainData, list[int]]:
         """Return a search with everything tried, the rows that it was about, and the sources with other columns.
 
         Of several sources those that are not trusted are left out, and the search begins anew: else they would have
@@ -158,10 +158,10 @@ class _TransferCV(TransferMetaEstimator):
             self._say(f"anew with {len(kept)} of {len(kit.sources)} sources")
             rows = _of_domains(rows, kept)
 
-    def _labels(self, rows: Rows) -> NDArray[Any]:
+    def _labels(self, rows: DomainData) -> NDArray[Any]:
         return self.classes_[rows.y] if isinstance(self, ClassifierMixin) else rows.y
 
-    def _search(self, rows: Rows, regression: bool, seed: int) -> Search:
+    def _search(self, rows: DomainData, regression: bool, seed: int) -> Search:
         """Return the search on the rows, those of large sources sampled."""
         data = Data(rows.X, self._labels(rows), rows.domain, None if regression else self.classes_)
         n_target = int((rows.domain < 0).sum())
@@ -189,9 +189,9 @@ class _TransferCV(TransferMetaEstimator):
 
     def _say(self, doing: str) -> None:
         if self.verbose:
-            from gapmin._utils.progress import say
+            from gapmin._utils.progress import log
 
-            say(f"{type(self).__name__}: {doing}")
+            log(f"{type(self).__name__}: {doing}")
 
     def _sampled(self, data: Data, seed: int) -> Data:
         """Leave out rows of the larger sources at random where there are more than the search is to use."""
@@ -212,7 +212,7 @@ class _TransferCV(TransferMetaEstimator):
             return default_learners(regression, data.X, 1 if data.classes is None else data.classes.size)
         return own_learners(self.estimator, self.param_grid)
 
-    def _record(self, search: Search, choice: Choice, rows: Rows, other_columns: Sequence[int]) -> None:
+    def _record(self, search: Search, choice: Choice, rows: DomainData, other_columns: Sequence[int]) -> None:
         n_target = int((rows.domain < 0).sum())
         trials = search.trials
         self.cv_results_ = {
@@ -272,10 +272,10 @@ class _TransferCV(TransferMetaEstimator):
         return np.asarray(self.best_estimator_.predict(X))
 
 
-def _of_domains(rows: Rows, sources: Sequence[int]) -> Rows:
+def _of_domains(rows: DomainData, sources: Sequence[int]) -> DomainData:
     """Return the target's rows and those of some sources."""
     kept = np.flatnonzero((rows.domain < 0) | np.isin(rows.domain, sources))
-    return Rows(_safe_indexing(rows.X, kept), rows.y[kept], rows.domain[kept], rows.multiplicity[kept])
+    return rows.take(kept)
 
 
 def _weight_of(candidate: Any, chosen: Any) -> float:

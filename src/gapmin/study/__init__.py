@@ -6,13 +6,13 @@ which the extra ``cli`` brings.
 """
 
 from ._messages import TableError
-from .compare import compare_study
+from .compare import check_study, compare_study
 from .methods import OURS, POOLED, TARGET_ONLY
 from .preprocessing import preprocessor
 from .reading import TableFile, read_table, read_tables
 from .result import LabelSaving, LearningCurve, MethodError, StudyComparison
 from .schema import Column, Schema
-from .study import Study, read_study
+from .study import Study, StudyFiles, read_study
 
 __all__ = [
     "OURS",
@@ -25,8 +25,10 @@ __all__ = [
     "Schema",
     "Study",
     "StudyComparison",
+    "StudyFiles",
     "TableError",
     "TableFile",
+    "check_study",
     "compare_study",
     "preprocessor",
     "read_study",

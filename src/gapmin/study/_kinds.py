@@ -11,7 +11,7 @@ import numpy as np
 
 from gapmin._utils.text import counted, quoted
 
-from ._messages import one_of
+from ._messages import name_columns
 from ._values import MOSTLY, Profile, kind_of_dtype, number_blocks, profile
 from .schema import Column
 
@@ -24,8 +24,8 @@ _FEWEST_NUMBERED = 10
 _FEW_NOTES = 5
 
 
-def choose_columns(frames: Mapping[str, pd.DataFrame], names: Sequence[str]) -> tuple[tuple[Column, ...], list[str]]:
-    """Return the columns to use and what to say of the others; the first frame is the target's."""
+def choose_columns(frames: Mapping[str, pd.DataFrame], names: Sequence[str], notes: list[str]) -> tuple[Column, ...]:
+    """Return the columns to use, and note why the others are dropped; the first frame is the target's."""
     files = list(frames)
     read_as = {
         file: dict(zip(names, map(kind_of_dtype, frame[list(names)].dtypes), strict=True))
@@ -34,7 +34,7 @@ def choose_columns(frames: Mapping[str, pd.DataFrame], names: Sequence[str]) -> 
     plain = [name for name in names if all(read_as[file][name] == "number" for file in files)]
     plain_set = set(plain)
     dropped: dict[str, list[str]] = {"empty": [], "constant": [], "date": [], "id": [], "numbering": []}
-    notes: list[str] = []
+    differing: list[str] = []
     empty_in: dict[str, list[str]] = {file: [] for file in files}
     usable = set()
     for name, why in _plain_numbers(frames, plain, empty_in).items():
@@ -62,12 +62,18 @@ def choose_columns(frames: Mapping[str, pd.DataFrame], names: Sequence[str]) -> 
         if kind in dropped:
             dropped[kind].append(name)
         if note and kind not in ("empty", "constant"):
-            notes.append(note)
+            differing.append(note)
         if kind in ("number", "boolean"):
             columns.append(Column(name, kind))
         elif kind == "category":
             columns.append(Column(name, kind, _levels(profiles.values())))
-    return tuple(columns), [*_said(dropped, empty_in, files), *_fewer(notes), *_pooled(columns)]
+    notes += [*_drop_notes(dropped, empty_in, files), *differing[:_FEW_NOTES]]
+    if len(differing) > _FEW_NOTES:
+        notes.append(f"the same or alike in {counted(len(differing) - _FEW_NOTES, 'more column')}")
+    many = [column.name for column in columns if len(column.levels) > MOST_LEVELS]
+    if many:
+        notes.append(f"{name_columns(many)}: more than {MOST_LEVELS} different texts; the rarest are pooled as one")
+    return tuple(columns)
 
 
 def _plain_numbers(
@@ -142,10 +148,10 @@ def _kind(name: str, profiles: Mapping[str, Profile]) -> tuple[str, str]:
     numbers = [file for file, share in shares.items() if share >= MOSTLY]
     words = [file for file in full if file not in numbers]
     if numbers:
-        said = f"column {quoted(name)} has numbers in {numbers[0]} but texts in {words[0]}"
+        note = f"column {quoted(name)} has numbers in {numbers[0]} but texts in {words[0]}"
         if is_id:
-            return "dropped", f"{said}, too many to be a category: dropped; write it alike in every file to use it"
-        return "category", f"{said}: taken as a category; write it alike in every file if it is a number"
+            return "dropped", f"{note}, too many to be a category: dropped; write it alike in every file to use it"
+        return "category", f"{note}: taken as a category; write it alike in every file if it is a number"
     if is_id:
         return "id", ""
     partly = max(shares.values())
@@ -166,7 +172,7 @@ def _levels(profiles: Iterable[Profile]) -> tuple[str, ...]:
     return tuple(sorted(totals, key=lambda text: (-totals[text], text)))
 
 
-def _said(dropped: Mapping[str, list[str]], empty_in: Mapping[str, list[str]], files: Sequence[str]) -> list[str]:
+def _drop_notes(dropped: Mapping[str, list[str]], empty_in: Mapping[str, list[str]], files: Sequence[str]) -> list[str]:
     reasons = {
         "empty": f"without a value in the target {files[0]}",
         "constant": "with the same value in every row",
@@ -174,23 +180,10 @@ def _said(dropped: Mapping[str, list[str]], empty_in: Mapping[str, list[str]], f
         "id": "in which nearly every row has a text of its own, such as ids, names or free text",
         "numbering": "which number the rows, in each file from elsewhere on",
     }
-    notes = [f"dropped {one_of(dropped[why])}: {said}" for why, said in reasons.items() if dropped[why]]
+    notes = [f"dropped {name_columns(dropped[why])}: {reason}" for why, reason in reasons.items() if dropped[why]]
     gone = set(dropped["empty"])
     for file, names in empty_in.items():
         kept = [name for name in names if name not in gone]
         if kept:
-            notes.append(f"{file} has no value in {one_of(kept)}: filled in as the other files suggest")
+            notes.append(f"{file} has no value in {name_columns(kept)}: filled in as the other files suggest")
     return notes
-
-
-def _fewer(notes: list[str]) -> list[str]:
-    if len(notes) <= _FEW_NOTES:
-        return notes
-    return [*notes[:_FEW_NOTES], f"the same or alike in {counted(len(notes) - _FEW_NOTES, 'more column')}"]
-
-
-def _pooled(columns: Sequence[Column]) -> list[str]:
-    many = [column.name for column in columns if len(column.levels) > MOST_LEVELS]
-    if not many:
-        return []
-    return [f"{one_of(many)}: more than {MOST_LEVELS} different texts; the rarest are pooled as one"]

@@ -18,7 +18,7 @@ from ._values import LARGEST, MOSTLY, as_numbers, as_texts, as_truths, kind_of_d
 if TYPE_CHECKING:
     import pandas as pd
 
-FEWEST_ROWS = 10
+FEWEST_TARGET_ROWS = 10
 _MOST_CODES, _ROWS_PER_CODE = 10, 3
 _OVERRIDE = "--task overrides"
 
@@ -44,15 +44,15 @@ class LabelPlan:
 
 def plan_labels(labels: pd.Series, file: str, task: str | None, n_unlabelled: int = 0) -> LabelPlan:
     """Decide the task from the target's labels, none of which is missing; for messages, how many others are."""
-    if len(labels) < FEWEST_ROWS:
+    if len(labels) < FEWEST_TARGET_ROWS:
         raise TableError(
             f"{file} has {counted(len(labels), 'row')} with a label in column {quoted(labels.name)}: "
-            f"give at least {FEWEST_ROWS} labelled rows of the target"
+            f"give at least {FEWEST_TARGET_ROWS} labelled rows of the target"
         )
     kind, why = _kind(labels, file, task)
     name = quoted(labels.name)
     if task is None:
-        task, why = _recognised(labels, kind, why)
+        task, why = _infer_task(labels, kind, why)
         note = f"the task is {task}, because {why} ({_OVERRIDE})"
     else:
         note = f"the task is {task}, as asked"
@@ -60,7 +60,7 @@ def plan_labels(labels: pd.Series, file: str, task: str | None, n_unlabelled: in
         numbers = _regression_labels(labels, file)
         if np.ptp(numbers) == 0:
             raise TableError(
-                f"{file} has the same label {_short(numbers[0])} in all {len(labels):,} rows of column {name}: "
+                f"{file} has the same label {numbers[0]:g} in all {len(labels):,} rows of column {name}: "
                 "there is nothing to predict; name another column with --label"
             )
         return LabelPlan(task, "number" if kind == "number" else "integer", None, note)
@@ -69,7 +69,7 @@ def plan_labels(labels: pd.Series, file: str, task: str | None, n_unlabelled: in
             f"{file} has fractional labels such as {_fraction(labels)} in column {name}: use --task regression, or put "
             "the labels in classes first"
         )
-    classes = tuple(np.unique(convert_classes(labels, kind)).tolist())
+    classes = tuple(np.unique(to_classes(labels, kind)).tolist())
     if len(classes) < 2:
         raise TableError(
             f"{file} has one class ({quoted(classes[0])}) in all {len(labels):,} rows of column {name}"
@@ -90,7 +90,7 @@ def _others(n_unlabelled: int) -> str:
     return f" that have a label ({counted(n_unlabelled, 'other has', 'others have')} none: empty, None, NA or null)"
 
 
-def convert_classes(labels: pd.Series, kind: str) -> NDArray[Any]:
+def to_classes(labels: pd.Series, kind: str) -> NDArray[Any]:
     """Return labels as classes of a kind; those that cannot be are None, which is no class of any target."""
     if kind == "text":
         texts = as_texts(labels)
@@ -107,16 +107,18 @@ def convert_classes(labels: pd.Series, kind: str) -> NDArray[Any]:
     return out
 
 
-def convert(labels: pd.Series, plan: LabelPlan, file: str) -> tuple[NDArray[Any], NDArray[np.bool_], list[str]]:
-    """Return the labels of a source, which of its rows the target has a class for, and what to say about the others."""
+def source_labels(
+    labels: pd.Series, plan: LabelPlan, file: str, notes: list[str]
+) -> tuple[NDArray[Any], NDArray[np.bool_]]:
+    """Return the labels of a source, and which of its rows the target has a class for; note the others."""
     if plan.classes is None:
-        return _regression_labels(labels, file), np.ones(len(labels), dtype=bool), []
-    classes = convert_classes(labels, plan.kind)
+        return _regression_labels(labels, file), np.ones(len(labels), dtype=bool)
+    classes = to_classes(labels, plan.kind)
     known = (
         np.isin(classes, plan.classes) if classes.dtype != object else np.array([c in plan.classes for c in classes])
     )
     if known.all():
-        return classes.astype(_dtype(plan)), known, []
+        return classes.astype(_dtype(plan)), known
     alien = as_texts(labels)[~known]
     names = list(dict.fromkeys(alien))
     if not known.any():
@@ -125,21 +127,22 @@ def convert(labels: pd.Series, plan: LabelPlan, file: str) -> tuple[NDArray[Any]
             f"the target {listed(plan.classes, 3)}; write the classes alike, or leave the file out"
         )
     which = "a class that the target does not have" if len(names) == 1 else "classes that the target does not have"
-    note = f"{file}: dropped {counted(len(alien), 'row')} of {which} ({listed(names)}), for the target cannot test them"
-    return classes[known].astype(_dtype(plan)), known, [note]
+    dropped = counted(len(alien), "row")
+    notes.append(f"{file}: dropped {dropped} of {which} ({listed(names)}), for the target cannot test them")
+    return classes[known].astype(_dtype(plan)), known
 
 
-def target_labels(labels: pd.Series, plan: LabelPlan, file: str) -> tuple[NDArray[Any], list[str]]:
-    """Return the target's labels, and a note on classes with a single row."""
+def target_labels(labels: pd.Series, plan: LabelPlan, file: str, notes: list[str]) -> NDArray[Any]:
+    """Return the target's labels; note classes with a single row."""
     if plan.classes is None:
-        return _regression_labels(labels, file), []
-    classes = convert_classes(labels, plan.kind).astype(_dtype(plan))
+        return _regression_labels(labels, file)
+    classes = to_classes(labels, plan.kind).astype(_dtype(plan))
     values, counts = np.unique(classes, return_counts=True)
     single = values[counts == 1]
-    if not len(single):
-        return classes, []
-    which = "class" if len(single) == 1 else "classes"
-    return classes, [f"{file} has a single row of {which} {listed(single)}: it cannot be both trained on and tested"]
+    if len(single):
+        which = "class" if len(single) == 1 else "classes"
+        notes.append(f"{file} has a single row of {which} {listed(single)}: it cannot be both trained on and tested")
+    return classes
 
 
 def _dtype(plan: LabelPlan) -> Any:
@@ -172,16 +175,16 @@ def _kind(labels: pd.Series, file: str, task: str | None) -> tuple[str, str]:
     return "integer", ""
 
 
-def _recognised(labels: pd.Series, kind: str, why: str) -> tuple[str, str]:
+def _infer_task(labels: pd.Series, kind: str, why: str) -> tuple[str, str]:
     if kind in ("text", "boolean"):
         return "classification", why
     if kind == "number":
         return "regression", why
     n_distinct = np.unique(as_numbers(labels)).size
-    said = f"the labels are integers with {counted(n_distinct, 'distinct value')} in {len(labels):,} rows"
+    why = f"the labels are integers with {counted(n_distinct, 'distinct value')} in {len(labels):,} rows"
     # Codes of classes are few, and each has some rows to its name: with the ten rows that we ask for, two always are.
     few = n_distinct <= _MOST_CODES and n_distinct * _ROWS_PER_CODE <= len(labels)
-    return ("classification" if few else "regression"), said
+    return ("classification" if few else "regression"), why
 
 
 def _regression_labels(labels: pd.Series, file: str) -> NDArray[np.float64]:
@@ -204,11 +207,7 @@ def _regression_labels(labels: pd.Series, file: str) -> NDArray[np.float64]:
 
 def _fraction(labels: pd.Series) -> str:
     values = as_numbers(labels)
-    return _short(values[np.argmax(values != np.floor(values))])
-
-
-def _short(value: float) -> str:
-    return f"{value:g}"
+    return f"{values[np.argmax(values != np.floor(values))]:g}"
 
 
 def subsample(

@@ -43,9 +43,9 @@ _KINDS = (
 def check_regular(path: Path) -> None:
     """Refuse what is no regular file: a pipe would be waited for, a device read for ever."""
     mode = os.stat(path).st_mode
-    for is_kind, said in _KINDS:
+    for is_kind, problem in _KINDS:
         if is_kind(mode):
-            raise TableError(f"{path} {said}")
+            raise TableError(f"{path} {problem}")
 
 
 def check_width(path: Path, n_columns: int) -> None:

@@ -1,4 +1,4 @@
-"""How errors and notes about people's files are worded."""
+"""How errors and notes about people's files are worded, and names that none of them has."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ def free_name(wanted: str, taken: Collection[str], numbered: str = "{} ({})") ->
     return next(name for name in names if name not in taken)
 
 
-def one_of(values: Sequence[object]) -> str:
+def name_columns(values: Sequence[object]) -> str:
     """Return "column 'a'" or "columns 'a', 'b'".
 
     Examples
     --------
-    >>> one_of(["a"]), one_of(["a", "b"])
+    >>> name_columns(["a"]), name_columns(["a", "b"])
     ("column 'a'", "columns 'a', 'b'")
     """
     return f"{'column' if len(values) == 1 else 'columns'} {listed(values)}"
@@ -65,7 +65,7 @@ def at_row(row: Any) -> str:
     return f"row {int(row) + 1:,} below the header"
 
 
-def need_pandas() -> Any:
+def import_pandas() -> Any:
     """Return pandas, or say what to install."""
     try:
         import pandas

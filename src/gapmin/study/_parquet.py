@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ._limits import check_parquet_size, check_width
-from ._messages import TableError, one_of
+from ._messages import TableError, name_columns
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -16,8 +16,8 @@ _NUMBER_BYTES = 8
 _CELLS_AT_ONCE, _FEWEST_ROWS = 2**20, 1000
 
 
-def read_parquet(path: Path) -> tuple[pd.DataFrame, list[str]]:
-    """Return the table and notes; a stored index comes back as a column, columns of lists and bytes are dropped."""
+def read_parquet(path: Path, notes: list[str]) -> pd.DataFrame:
+    """Return the table; a stored index comes back as a column, columns of lists and bytes are dropped."""
     try:
         import pyarrow as pa
     except ImportError as error:
@@ -30,11 +30,12 @@ def read_parquet(path: Path) -> tuple[pd.DataFrame, list[str]]:
     except (pa.ArrowException, OSError, ValueError, TypeError, KeyError, OverflowError) as error:
         if getattr(error, "errno", None) or isinstance(error, MemoryError):
             raise
-        said = " ".join(str(error).split())[:120].rstrip(" .")
-        raise TableError(f"{path} is no whole Parquet file ({said}): save it again, or copy it again") from error
-    notes = [f"{path} has lists, records or bytes in {one_of(gone)}: dropped"] if gone else []
+        problem = " ".join(str(error).split())[:120].rstrip(" .")
+        raise TableError(f"{path} is no whole Parquet file ({problem}): save it again, or copy it again") from error
+    if gone:
+        notes.append(f"{path} has lists, records or bytes in {name_columns(gone)}: dropped")
     pa.default_memory_pool().release_unused()  # Arrow keeps what it freed, and that is the file's size again
-    return frame, notes
+    return frame
 
 
 def _read(path: Path) -> tuple[pd.DataFrame, list[str]]:

@@ -9,7 +9,6 @@ import io
 import re
 import zlib
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import chain, islice
 from pathlib import Path
@@ -84,7 +83,7 @@ def inspect_text(path: Path, *, compressed: bool) -> TextFormat:
     try:
         if compressed:
             check_inflation(path)
-        with _raw(path, compressed) as stream:
+        with _open(path, compressed) as stream:
             head = stream.read(4096)
         encoding = _encoding(path, head)
         try:
@@ -96,10 +95,8 @@ def inspect_text(path: Path, *, compressed: bool) -> TextFormat:
         raise TableError(f"{path} is no whole gzip file ({error}): compress it again, or copy it again") from error
 
 
-@contextmanager
-def _raw(path: Path, compressed: bool) -> Iterator[Any]:
-    with gzip.open(path, "rb") if compressed else open(path, "rb") as stream:
-        yield stream
+def _open(path: Path, compressed: bool) -> Any:
+    return gzip.open(path, "rb") if compressed else open(path, "rb")
 
 
 def _lines(path: Path, text: io.TextIOWrapper) -> Iterator[str]:
@@ -125,9 +122,9 @@ def _one_row(path: Path, lines: Iterable[str]) -> Iterator[str]:
 def _encoding(path: Path, head: bytes) -> str:
     if head.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
         return "utf-16"
-    for magic, said in _OTHER_KINDS.items():
+    for magic, problem in _OTHER_KINDS.items():
         if head.startswith(magic):
-            raise TableError(f"{path} {said}")
+            raise TableError(f"{path} {problem}")
     if b"\0" in head or _CONTROL.search(head.decode("latin-1")):
         raise _binary(path)
     return "utf-8-sig" if head.startswith(codecs.BOM_UTF8) else "utf-8"
@@ -139,7 +136,7 @@ def _binary(path: Path) -> TableError:
 
 def _inspect(path: Path, compressed: bool, encoding: str, notes: list[str]) -> TextFormat:
     with (
-        _raw(path, compressed) as raw,
+        _open(path, compressed) as raw,
         io.TextIOWrapper(raw, encoding=encoding, newline="") as text,
         long_fields(),
     ):
@@ -157,10 +154,9 @@ def _inspect(path: Path, compressed: bool, encoding: str, notes: list[str]) -> T
         if any(_CONTROL.search(line) for line in sample):
             raise _binary(path)
         separator = declared[1] if declared else _separator(sample, path)
-        names, width, n_rows, more = _scan(path, chain(sample, lines), separator, int(bool(declared)))
-        marks, said = _marks(sample, separator, path)
-    lines_before = int(bool(declared))
-    return TextFormat(separator, encoding, *marks, names, width, n_rows, lines_before, (*notes, *more, *said))
+        names, width, n_rows = _scan(path, chain(sample, lines), separator, int(bool(declared)), notes)
+        marks = _marks(sample, separator, path, notes)
+    return TextFormat(separator, encoding, *marks, names, width, n_rows, int(bool(declared)), tuple(notes))
 
 
 def _records(sample: list[str], separator: str) -> list[list[str]]:
@@ -187,8 +183,10 @@ def _separator(sample: list[str], path: Path) -> str:
     return best
 
 
-def _scan(path: Path, lines: Iterator[str], separator: str, before: int) -> tuple[tuple[str, ...], int, int, list[str]]:
-    """Return the header, the longest line's fields, the number of rows, and notes; lines are counted from 1."""
+def _scan(
+    path: Path, lines: Iterator[str], separator: str, before: int, notes: list[str]
+) -> tuple[tuple[str, ...], int, int]:
+    """Return the header, the longest line's fields and the number of rows; lines are counted from 1."""
     blank = " \t\r\n".replace(separator, "")
     names: list[str] = []
     widest = n_rows = n_trailing = 0
@@ -229,14 +227,15 @@ def _scan(path: Path, lines: Iterator[str], separator: str, before: int) -> tupl
                 f"{path} has {n_fields - len(names):,} separators too many at the end of line {here:,}: remove them"
             )
         widest, n_trailing = max(widest, n_fields), n_trailing + 1
-    notes = [f"{path} has separators at the end of {counted(n_trailing, 'line')}: ignored"] if n_trailing else []
+    if n_trailing:
+        notes.append(f"{path} has separators at the end of {counted(n_trailing, 'line')}: ignored")
     if all(_NUMBER.fullmatch(name) for name in names if name) and any(names):
         notes.append(f"the columns of {path} are called {listed(names, 3)}: if it has no header line, add one")
-    return tuple(names), widest, n_rows, notes
+    return tuple(names), widest, n_rows
 
 
-def _marks(sample: list[str], separator: str, path: Path) -> tuple[tuple[str, str | None, frozenset[int]], list[str]]:
-    """Return the decimal mark, that of thousands, the columns with others, and notes, as far as the first lines tell.
+def _marks(sample: list[str], separator: str, path: Path, notes: list[str]) -> tuple[str, str | None, frozenset[int]]:
+    """Return the decimal mark, that of thousands and the columns with others, as far as the first lines tell.
 
     Each column is looked at by itself: beside decimal commas there may be versions with points, and beside thousands
     dates or lists.
@@ -254,15 +253,14 @@ def _marks(sample: list[str], separator: str, path: Path) -> tuple[tuple[str, st
     outweighs = not n_points or (separator != "," and len(certain) >= n_points)
     # 1,234 may be either: where semicolons part the fields, the comma is their decimal mark.
     if (certain and outweighs) or (commas and separator == ";" and not n_points):
-        example = quoted((certain or commas)[0])
+        notes.append(f"{path} has decimal commas, such as {quoted((certain or commas)[0])}: read as numbers")
         thousands = "." if any(each.point_thousands for each in found) else None
-        said = [f"{path} has decimal commas, such as {example}: read as numbers"]
-        return (",", thousands, _others(columns, ".", _POINT_THOUSANDS)), said
+        return ",", thousands, _others(columns, ".", _POINT_THOUSANDS)
     grouped = [each.comma_thousands for each in found if each.comma_thousands]
     if grouped:
-        said = [f"{path} has commas between thousands, such as {quoted(grouped[0])}: read as numbers"]
-        return (".", ",", _others(columns, ",", _COMMA_THOUSANDS)), said
-    return (".", None, frozenset()), []
+        notes.append(f"{path} has commas between thousands, such as {quoted(grouped[0])}: read as numbers")
+        return ".", ",", _others(columns, ",", _COMMA_THOUSANDS)
+    return ".", None, frozenset()
 
 
 class _Marks:

@@ -1,4 +1,4 @@
-"""The whole comparison: ranking, league, verdict, learning curve and weights of a study's sources."""
+"""The whole comparison: ranking, methods, verdict, learning curve and weights of a study's sources."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import time
 import warnings
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,15 +14,14 @@ from sklearn.base import clone
 
 from gapmin._utils.parallel import one_thread
 from gapmin._utils.text import replace_unprintable
-from gapmin.selection import (
-    SourceRanking,
-    TransferVerdict,
-    rank_sources,
-)
+from gapmin.base import DomainData
+from gapmin.selection import SourceRanking, TransferVerdict, rank_sources
 
+from ._labels import FEWEST_TARGET_ROWS
+from ._messages import TableError, free_name
 from .curve import curve_sizes, draw_rows, labels_needed
-from .folds import Fitted, Fold, Rows, Step, draw_folds, measure, run
-from .method_comparison import fit_once, make_league
+from .folds import Fitted, Fold, WorkItem, draw_folds, measure, run
+from .method_comparison import compare_methods, fit_once
 from .methods import (
     GAPBOOST,
     OURS,
@@ -33,19 +32,17 @@ from .methods import (
     make_method,
     method_names,
 )
+from .preprocessing import preprocessor
 from .result import LabelSaving, LearningCurve, StudyComparison
+from .study import Study
 from .words import headline
 
-if TYPE_CHECKING:
-    from gapmin.study import Study
-
-FEWEST_TARGET_ROWS = 10
 FOLD_SEARCH_ROWS = 300
 """Source rows in the search that each fold makes anew."""
 
 _FEW_ROWS = 1000
 """Source rows up to which the folds are drawn twice."""
-_HARDLY_ANY = 0.1
+_LEAST_RATIO = 0.1
 _EFFORT = {OURS: 12.0, GAPBOOST: 2.0, TARGET_ONLY: 2.0}
 
 
@@ -62,8 +59,8 @@ def compare_study(
     """Find out whether a study's sources help its target, which, and by how much.
 
     Columns become numbers once, by the study's preprocessing fitted on all rows without their labels. Everything else
-    is cross-validated on the target's rows: a fold's rows train no model that is tested on them. In the league they
-    have no part in its choice either; the models of the learning curve were chosen once, on all rows.
+    is cross-validated on the target's rows: a fold's rows train no model that is tested on them. Where methods are
+    compared they have no part in its choice either; the models of the learning curve were chosen once, on all rows.
 
     Parameters
     ----------
@@ -86,27 +83,29 @@ def compare_study(
     StudyComparison
     """
     start = time.perf_counter()
-    rows, names = _prepared(study, n_splits)
-    n_source = int((rows.domain > 0).sum())
+    data, names = _prepared(study, n_splits)
+    task, n_target = study.schema.task, int(data.in_target.sum())
+    n_source = len(data) - n_target
     n_repeats = n_repeats or (2 if n_source <= _FEW_ROWS else 1)
-    n_splits = _fewer_splits(rows, n_splits)
-    folds = draw_folds(rows, n_splits, n_repeats, random_state)
-    methods = method_names(rows.task)
+    n_splits = min(n_splits, n_target // 2)  # two rows at least in each fold
+    folds = draw_folds(data, task, n_splits, n_repeats, random_state)
+    methods = method_names(task)
     sizes = curve_sizes(min(fold.train.size for fold in folds))
     curve_methods = (TARGET_ONLY, OURS, POOLED)
 
     fold_search_rows = min(FOLD_SEARCH_ROWS, max_search_rows)
     first = [
-        Step(_choose, (rows, max_search_rows, random_state), 30.0),
-        Step(_rank, (rows, names, random_state), 5.0),
-        Step(_mass, (rows, random_state), 3.0),
+        WorkItem(_choose, (data, task, max_search_rows, random_state), 30.0),
+        WorkItem(_rank, (data, task, names, random_state), 5.0),
+        WorkItem(_mass, (data, task, random_state), 3.0),
     ]
     pairs = [(method, fold) for method in sorted(methods, key=lambda each: -_EFFORT.get(each, 1)) for fold in folds]
     first += [
-        Step(fit_once, (rows, method, fold, fold_search_rows), _EFFORT.get(method, 1.0)) for method, fold in pairs
+        WorkItem(fit_once, (data, task, method, fold, fold_search_rows), _EFFORT.get(method, 1.0))
+        for method, fold in pairs
     ]
     n_curve = len(sizes) * n_splits * len(curve_methods)
-    whole, n_steps, done = sum(step.effort for step in first) + 0.3 * n_curve, len(first) + n_curve, 0.0
+    whole, n_steps, done = sum(item.effort for item in first) + 0.3 * n_curve, len(first) + n_curve, 0.0
 
     def on_done(effort: float) -> None:
         nonlocal done
@@ -115,13 +114,13 @@ def compare_study(
 
     on_progress(0.0, n_steps)
     choice, ranking, mass, *fits = run(first, n_jobs, on_done)
-    league, failures = make_league(methods, pairs, fits, rows)
+    compared, failures = compare_methods(methods, pairs, fits, n_target, task)
     models = {
         TARGET_ONLY: choice.alone,
         **({OURS: choice.model} if choice.verdict.transfers else {}),
-        POOLED: make_method(POOLED, rows.task, random_state, max_search_rows=fold_search_rows),
+        POOLED: make_method(POOLED, task, random_state, max_search_rows=fold_search_rows),
     }
-    curve = _curve(rows, models, folds[:n_splits], sizes, n_jobs, on_done)
+    curve = _curve(data, task, models, folds[:n_splits], sizes, n_jobs, on_done)
     on_progress(1.0, n_steps)
 
     used = tuple(names[number - 1] for number in choice.sources)
@@ -136,16 +135,16 @@ def compare_study(
         for place in (-1, 0)
     )
     return StudyComparison(
-        headline=headline(choice.verdict, recommended, ranking, league),
+        headline=headline(choice.verdict, recommended, ranking, compared),
         target_name=replace_unprintable(study.target_name),
         label=replace_unprintable(study.schema.label),
-        task=rows.task,
-        n_target=rows.target.size,
+        task=task,
+        n_target=n_target,
         n_columns=len(study.schema.columns),
-        n_features=rows.X.shape[1],
-        source_sizes={name: int((rows.domain == k).sum()) for k, name in enumerate(names, start=1)},
+        n_features=data.X.shape[1],
+        source_sizes={name: int((data.domain == k).sum()) for k, name in enumerate(names, start=1)},
         ranking=ranking,
-        league=league,
+        methods=compared,
         verdict=choice.verdict,
         recommended=recommended,
         weights={
@@ -166,10 +165,10 @@ def compare_study(
 
 
 def check_study(study: Study) -> None:
-    """Raise a `ValueError` where a target has too few rows to say anything."""
+    """Raise a `TableError` where a target has too few rows to say anything."""
     y = study.target[1]
     if y.size < FEWEST_TARGET_ROWS:
-        raise ValueError(
+        raise TableError(
             f"{study.target_name} has {y.size} labelled rows: a comparison needs {FEWEST_TARGET_ROWS} or more, "
             "so label more rows of the target"
         )
@@ -178,18 +177,16 @@ def check_study(study: Study) -> None:
         # Two classes of two rows: else a fold has one class to train on or none to test.
         if counts.size < 2 or np.sort(counts)[-2] < 2:
             few = replace_unprintable(str(classes[np.argmin(counts)]))
-            raise ValueError(
+            raise TableError(
                 f"{study.target_name} has one row of class {few!r}, and no two classes with two rows or more: label "
                 "more rows of the target"
             )
     elif np.ptp(y) == 0:
-        raise ValueError(f"every label of {study.target_name} is {y[0]}: there is nothing to predict")
+        raise TableError(f"every label of {study.target_name} is {y[0]}: there is nothing to predict")
 
 
-def _prepared(study: Study, n_splits: int) -> tuple[Rows, tuple[str, ...]]:
-    """Return the rows as numbers, and the names of the sources."""
-    from gapmin.study import preprocessor
-
+def _prepared(study: Study, n_splits: int) -> tuple[DomainData, tuple[str, ...]]:
+    """Return the rows as numbers, labels of classes as codes, and the names of the sources."""
     check_study(study)
     if n_splits < 2:
         raise ValueError(f"n_splits is {n_splits}: use an integer of at least 2")
@@ -199,7 +196,7 @@ def _prepared(study: Study, n_splits: int) -> tuple[Rows, tuple[str, ...]]:
         y = np.unique(np.asarray(y), return_inverse=True)[1]
     else:
         y = np.asarray(y, dtype=np.float64)
-    return Rows(X, y, np.asarray(domain), study.schema.task), _distinct(map(replace_unprintable, study.sources))
+    return DomainData(X, y, np.asarray(domain), np.ones(y.size)), _distinct(map(replace_unprintable, study.sources))
 
 
 def _distinct(names: Iterable[str]) -> tuple[str, ...]:
@@ -210,17 +207,10 @@ def _distinct(names: Iterable[str]) -> tuple[str, ...]:
     >>> _distinct(["a", "target", "a", "a"])
     ('a', 'target (2)', 'a (2)', 'a (3)')
     """
-    from gapmin.study._messages import free_name
-
     found = ["target"]
     for name in names:
         found.append(free_name(name, found))
     return tuple(found[1:])
-
-
-def _fewer_splits(rows: Rows, n_splits: int) -> int:
-    """Return the folds that leave two rows to each."""
-    return min(n_splits, rows.target.size // 2)
 
 
 @dataclass(frozen=True)
@@ -234,19 +224,18 @@ class _Choice:
     weights: dict[int, float]
 
 
-def _choose(rows: Rows, max_search_rows: int, seed: int) -> _Choice:
-    classes = rows.task == "classification"
-    search: Any = QuickTransferClassifier if classes else QuickTransferRegressor
+def _choose(data: DomainData, task: str, max_search_rows: int, seed: int) -> _Choice:
+    search: Any = QuickTransferClassifier if task == "classification" else QuickTransferRegressor
     with one_thread(), warnings.catch_warnings():
         warnings.simplefilter("ignore")
         found = search(check_columns=False, max_search_rows=max_search_rows, random_state=seed).fit(
-            rows.X, rows.y, sample_domain=rows.domain
+            data.X, data.y, sample_domain=data.domain
         )
     return _Choice(
         verdict=found.transfer_verdict_,
         model=clone(found.best_estimator_),
         alone=found.target_only_estimator_,
-        sources=used_sources(found.domain_weight_, rows.domain) if found.transfer_verdict_.transfers else (),
+        sources=used_sources(found.domain_weight_, data.domain) if found.transfer_verdict_.transfers else (),
         weights=found.domain_weight_,
     )
 
@@ -264,36 +253,37 @@ def used_sources(weights: Mapping[int, float], domain: NDArray[np.int64]) -> tup
     return tuple(
         number
         for number, share in sorted(weights.items())
-        if number > 0 and share * domain.size >= _HARDLY_ANY * rows[number]
+        if number > 0 and share * domain.size >= _LEAST_RATIO * rows[number]
     )
 
 
-def _rank(rows: Rows, names: tuple[str, ...], seed: int) -> SourceRanking:
+def _rank(data: DomainData, task: str, names: tuple[str, ...], seed: int) -> SourceRanking:
     def part(number: int) -> tuple[NDArray[np.float64], NDArray[Any]]:
-        mine = rows.target if number == 0 else np.flatnonzero(rows.domain == number)
-        return rows.X[mine], rows.y[mine]
+        mine = data.in_target if number == 0 else data.domain == number
+        return data.X[mine], data.y[mine]
 
     sources = {name: part(k) for k, name in enumerate(names, start=1)}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        ranking = rank_sources(part(0), sources, task=rows.task, random_state=seed)
+        ranking = rank_sources(part(0), sources, task=task, random_state=seed)
     # Labels are codes here: what is said of them means nothing to the reader.
     return replace(ranking, notes=tuple(note for note in ranking.notes if "classes" not in note))
 
 
-def _mass(rows: Rows, seed: int) -> tuple[tuple[float, ...], ...]:
+def _mass(data: DomainData, task: str, seed: int) -> tuple[tuple[float, ...], ...]:
     """Return the weight that the target and each source hold by round of gapBoost."""
     with one_thread(), warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        booster = make_method(GAPBOOST, rows.task, seed, max_search_rows=1)
-        booster.fit(rows.X, rows.y, sample_domain=rows.domain)
+        booster = make_method(GAPBOOST, task, seed, max_search_rows=1)
+        booster.fit(data.X, data.y, sample_domain=data.domain)
     order = [int(np.flatnonzero(booster.domains_ < 0)[0])]
-    order += [int(np.flatnonzero(booster.domains_ == number)[0]) for number in np.unique(rows.domain[rows.domain > 0])]
+    order += [int(np.flatnonzero(booster.domains_ == number)[0]) for number in data.source_numbers]
     return tuple(tuple(map(float, each)) for each in booster.mass_history_[:, order])
 
 
 def _curve(
-    rows: Rows,
+    data: DomainData,
+    task: str,
     models: dict[str, Any],
     folds: list[Fold],
     sizes: tuple[int, ...],
@@ -301,8 +291,10 @@ def _curve(
     on_done: Callable[[float], object],
 ) -> LearningCurve:
     keys = [(method, size, place) for method in models for size in sizes for place in range(len(folds))]
-    steps = [Step(_curve_fit, (rows, models[method], folds[place], size), 0.3) for method, size, place in keys]
-    errors = {key: fitted.error for key, fitted in zip(keys, run(steps, n_jobs, on_done), strict=True)}
+    items = [
+        WorkItem(_curve_fit, (data, task, models[method], folds[place], size), 0.3) for method, size, place in keys
+    ]
+    errors = {key: fitted.error for key, fitted in zip(keys, run(items, n_jobs, on_done), strict=True)}
     # A fold on which a method could not be trained on so few rows is left out for all.
     whole = [
         place
@@ -315,7 +307,7 @@ def _curve(
     )
 
 
-def _curve_fit(rows: Rows, model: Any, fold: Fold, size: int) -> Fitted:
+def _curve_fit(data: DomainData, task: str, model: Any, fold: Fold, size: int) -> Fitted:
     order = np.random.default_rng(fold.seed).permutation(fold.train)
-    train = draw_rows(rows.y, size, order, rows.task == "classification")
-    return measure(rows, clone(model), train, fold.test)
+    train = draw_rows(data.y, size, order, task == "classification")
+    return measure(data, task, clone(model), train, fold.test)

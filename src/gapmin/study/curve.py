@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from .result import BEYOND, EXTRAPOLATED, NONE, WITHIN, LabelSaving
 
-FEWEST_ROWS = 10
+FEWEST_CURVE_ROWS = 10
 N_SIZES = 5
 MOST_TIMES = 10
 """Beyond so many times the rows that are there, a number would be a guess."""
@@ -24,9 +24,9 @@ def curve_sizes(n_train: int) -> tuple[int, ...]:
     >>> curve_sizes(80), curve_sizes(24), curve_sizes(8)
     ((10, 17, 28, 48, 80), (10, 12, 15, 19, 24), (8,))
     """
-    if n_train <= FEWEST_ROWS:
+    if n_train <= FEWEST_CURVE_ROWS:
         return (n_train,)
-    return tuple(sorted({round(float(size)) for size in np.geomspace(FEWEST_ROWS, n_train, N_SIZES)}))
+    return tuple(sorted({round(float(size)) for size in np.geomspace(FEWEST_CURVE_ROWS, n_train, N_SIZES)}))
 
 
 def draw_rows(y: NDArray[np.generic], size: int, order: NDArray[np.intp], classes: bool) -> NDArray[np.intp]:

@@ -13,24 +13,17 @@ from numpy.typing import NDArray
 
 from gapmin._utils.errors import error_of
 from gapmin._utils.parallel import one_thread, run_parallel
+from gapmin.base import DomainData, fit_with_domains
 from gapmin.domains import TargetKFold
-from gapmin.selection._fitting import fit_with_domains
-from gapmin.selection._trials import Fold
 
 
 @dataclass(frozen=True)
-class Rows:
-    """All rows as numbers; labels of classes are codes."""
+class Fold:
+    """Rows of the target that train and that are tested, and the seed of the fits on them."""
 
-    X: NDArray[np.float64]
-    y: NDArray[Any]
-    domain: NDArray[np.int64]
-    task: str
-
-    @property
-    def target(self) -> NDArray[np.intp]:
-        """The rows of the target."""
-        return np.flatnonzero(self.domain < 0)
+    train: NDArray[np.intp]
+    test: NDArray[np.intp]
+    seed: int
 
 
 @dataclass(frozen=True)
@@ -42,7 +35,7 @@ class Fitted:
 
 
 @dataclass(frozen=True)
-class Step:
+class WorkItem:
     """One piece of work; `effort` is how long it takes beside the others."""
 
     work: Callable[..., Any]
@@ -50,37 +43,37 @@ class Step:
     effort: float = 1.0
 
 
-def draw_folds(rows: Rows, n_splits: int, n_repeats: int, seed: int) -> list[Fold]:
+def draw_folds(data: DomainData, task: str, n_splits: int, n_repeats: int, seed: int) -> list[Fold]:
     """Cut the target into folds, `n_repeats` times; classes keep their shares."""
     folds = []
-    target = rows.target
+    target = np.flatnonzero(data.in_target)
     for repeat in range(n_repeats):
         state = np.random.SeedSequence([seed, repeat]).generate_state(1 + n_splits).tolist()
         splitter = TargetKFold(
-            n_splits, shuffle=True, random_state=state[0], stratify="auto" if rows.task == "classification" else False
+            n_splits, shuffle=True, random_state=state[0], stratify="auto" if task == "classification" else False
         )
-        y = rows.y[target]
+        y = data.y[target]
         for (train, test), fold_seed in zip(splitter.split(y, y), state[1:], strict=True):
             folds.append(Fold(target[train], target[test], fold_seed % 2**31))
     return folds
 
 
-def measure(rows: Rows, model: Any, train: NDArray[np.intp], test: NDArray[np.intp]) -> Fitted:
+def measure(data: DomainData, task: str, model: Any, train: NDArray[np.intp], test: NDArray[np.intp]) -> Fitted:
     """Fit on some rows of the target and all of the sources, and return the error on other rows of the target."""
-    used = np.sort(np.concatenate([train, np.flatnonzero(rows.domain > 0)]))
+    used = np.sort(np.concatenate([train, np.flatnonzero(data.domain > 0)]))
     try:
         with one_thread(), warnings.catch_warnings():
             warnings.simplefilter("ignore")  # of a solver that has not converged, say: the error tells
-            fit_with_domains(model, rows.X[used], rows.y[used], rows.domain[used])
-            predicted = model.predict(rows.X[test])
+            fit_with_domains(model, data.X[used], data.y[used], data.domain[used])
+            predicted = model.predict(data.X[test])
     except (ValueError, FloatingPointError, np.linalg.LinAlgError) as error:
         return Fitted(np.nan, str(error).split("\n")[0])
-    return Fitted(error_of(rows.task, rows.y[test], predicted))
+    return Fitted(error_of(task, data.y[test], predicted))
 
 
-def run(steps: Sequence[Step], n_jobs: int | None, on_done: Callable[[float], object]) -> Iterator[Any]:
-    """Do the steps side by side, and hand out what they return, in their order."""
-    results = run_parallel(call, [(step.work, *step.arguments) for step in steps], n_jobs, batch_size=1)
-    for step, result in zip(steps, results, strict=True):
-        on_done(step.effort)
+def run(items: Sequence[WorkItem], n_jobs: int | None, on_done: Callable[[float], object]) -> Iterator[Any]:
+    """Do the work side by side, and hand out what they return, in their order."""
+    results = run_parallel(call, [(item.work, *item.arguments) for item in items], n_jobs, batch_size=1)
+    for item, result in zip(items, results, strict=True):
+        on_done(item.effort)
         yield result

@@ -1,4 +1,4 @@
-"""The model of a study: preparation and `Transfer*CV` in one pipeline, and what is remembered beside it in its file."""
+"""The model of a study: preparation and `Transfer*CV` in one pipeline, and what its file says of how it was made."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ from numpy.typing import NDArray
 from sklearn.compose import ColumnTransformer
 from sklearn.pipeline import Pipeline
 
+from gapmin._utils.json_values import to_json
 from gapmin._utils.text import listed
 from gapmin.saved import ModelFileError, load_model, save_model
 from gapmin.selection import Explanation, TransferClassifierCV, TransferRegressorCV, explain
-from gapmin.selection._candidates import TARGET_ONLY
-from gapmin.selection._ranking_result import plain
 from gapmin.selection.explanation import RowUse
 
 from ._limits import check_regular
-from ._remembered import StudyFile, remembered
+from ._metadata import StudyFile, from_json
+from .methods import TARGET_ONLY
 from .preprocessing import preprocessor
 from .schema import Schema
-from .study import FilePath, Study, read_study
+from .study import FilePath, Study, StudyFiles
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -103,12 +103,8 @@ class StudyModel:
 
 
 def fit_study(
-    target: FilePath,
-    sources: Sequence[FilePath],
-    label: str,
+    files: StudyFiles,
     *,
-    task: str | None = None,
-    drop: Sequence[str] = (),
     n_jobs: int | None = None,
     random_state: int = 0,
     verbose: int = 0,
@@ -118,8 +114,8 @@ def fit_study(
 
     Parameters
     ----------
-    target, sources, label, task, drop
-        As in `read_study`.
+    files : StudyFiles
+        Without `max_source_rows`: the search itself draws rows where there are many, and the last fit has all.
     n_jobs : int or None, default=None
         Processes. The model does not depend on it.
     random_state : int, default=0
@@ -134,28 +130,28 @@ def fit_study(
     Examples
     --------
     >>> import pathlib, tempfile
+    >>> text = "rooms,price\n" + "".join(f"{i},{i / 2}\n" for i in range(20))
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     new, old = pathlib.Path(folder, "new.csv"), pathlib.Path(folder, "old.csv")
-    ...     _ = new.write_text("rooms,price\n" + "".join(f"{i},{i / 2}\n" for i in range(20)))
-    ...     _ = old.write_text("rooms,price\n" + "".join(f"{i},{i / 2}\n" for i in range(30)))
-    ...     model = fit_study(new, [old], "price")
+    ...     files = [pathlib.Path(folder, name) for name in ("new.csv", "old.csv")]
+    ...     _ = [file.write_text(text) for file in files]
+    ...     model = fit_study(StudyFiles(files[0], files[1:], "price"))
     >>> model.source_names, [each.n_rows for each in model.files]
-    (['old'], [20, 30])
+    (['old'], [20, 20])
     """
-    paths = [Path(target), *map(Path, sources)]
-    study = read_study(target, sources, label, task=task, drop=drop)
+    paths = [Path(files.target), *map(Path, files.sources)]
+    study = files.read()
     notes = [*study.notes, *_search_note(study, random_state)]
     on_read(study, notes)
-    files = _files(study, paths)
+    made_with = _study_files(study, paths)
     schema, rows = study.schema, rows_in_files(study)
-    _give_back_memory()
+    _release_memory()
     X, y, sample_domain = study.stack()
     # Each copy of a million rows is let go as soon as the next one stands; a Pipeline's own fit would keep the frame.
     del study
-    _give_back_memory()
+    _release_memory()
     prepare, matrix = prepared(schema, X, sample_domain < 0, random_state)
     del X
-    _give_back_memory()
+    _release_memory()
     kind: Any = TransferClassifierCV if schema.task == "classification" else TransferRegressorCV
     # Columns were aligned by name, and standardised in one table.
     settings = {"check_columns": False, "max_search_rows": MAX_SEARCH_ROWS}
@@ -163,17 +159,17 @@ def fit_study(
     model.fit(matrix, y, sample_domain=sample_domain)
     model.set_params(n_jobs=None, verbose=0)  # how it was run is no part of what it is
     pipeline = Pipeline([("prepare", prepare), ("model", model)])
-    names = [each.name for each in files[1:]]
+    names = [each.name for each in made_with[1:]]
     found = explain(pipeline, matrix, y, sample_domain=sample_domain, source_names=names, n_rows=KEPT_ROWS)
     return StudyModel(
         pipeline,
         schema,
-        files,
-        plain(model.transfer_verdict_.to_dict(dict(enumerate(names, start=1)))),
-        plain(_errors(model)),
-        as_in_files(found, sample_domain, files, rows),
+        made_with,
+        to_json(model.transfer_verdict_.to_dict(dict(enumerate(names, start=1)))),
+        to_json(_errors(model)),
+        with_file_rows(found, sample_domain, made_with, rows),
         tuple(_without_folders(note, paths) for note in notes),
-        {"task": task, "drop": list(drop), "seed": random_state},
+        {"task": files.task, "drop": list(files.drop), "seed": random_state},
     )
 
 
@@ -185,11 +181,11 @@ def load_study_model(path: FilePath) -> StudyModel:
     try:
         schema = Schema.from_dict(saved.schema)
         _check_fits(saved.model, schema)
-        return StudyModel(saved.model, schema, **remembered(saved.about))
+        return StudyModel(saved.model, schema, **from_json(saved.about))
     except (ValueError, TypeError, KeyError, AttributeError) as error:
-        said = f"{type(error).__name__} {error}" if isinstance(error, KeyError) else str(error)
+        problem = f"{type(error).__name__} {error}" if isinstance(error, KeyError) else str(error)
         raise ModelFileError(
-            f"{path} is not used, for what it says of its columns and files is wrong ({said}): fit the model again"
+            f"{path} is not used, for what it says of its columns and files is wrong ({problem}): fit the model again"
         ) from error
 
 
@@ -227,7 +223,7 @@ def rows_in_files(study: Study) -> dict[str, NDArray[np.int64]]:
     return {name: np.asarray(X.index) for name, (X, _) in study.sources.items()}
 
 
-def as_in_files(
+def with_file_rows(
     found: Explanation,
     sample_domain: NDArray[np.int64],
     files: Sequence[StudyFile],
@@ -245,7 +241,7 @@ def as_in_files(
     return replace(found, sources=sources, used=numbered(found.used), dropped=numbered(found.dropped))
 
 
-def _give_back_memory() -> None:
+def _release_memory() -> None:
     """Hand freed memory back to the system: Arrow and glibc keep columns of a few megabytes for later, all of them."""
     if "pyarrow" in sys.modules:
         sys.modules["pyarrow"].default_memory_pool().release_unused()
@@ -253,7 +249,7 @@ def _give_back_memory() -> None:
         ctypes.CDLL(None).malloc_trim(0)
 
 
-def _files(study: Study, paths: Sequence[Path]) -> tuple[StudyFile, ...]:
+def _study_files(study: Study, paths: Sequence[Path]) -> tuple[StudyFile, ...]:
     names = [study.target_name, *study.sources]
     sizes = [len(y) for _, y in (study.target, *study.sources.values())]
     roles = ["target", *("source" for _ in study.sources)]

@@ -3,47 +3,25 @@
 from __future__ import annotations
 
 import platform
-from dataclasses import dataclass
 from importlib.metadata import version
 
 import numpy as np
 
 from gapmin._utils.text import format_number, joined, replace_unprintable
 from gapmin.plotting import Figure
-from gapmin.study.methods import DESCRIPTIONS, OURS, POOLED, TARGET_ONLY
-from gapmin.study.result import LEVEL, WITHIN, StudyComparison
-from gapmin.study.words import labels_sentence, shown
+from gapmin.plotting.bar_displays import WIDTH, bars_height
+from gapmin.plotting.curve_displays import ErrorCurveDisplay
+from gapmin.plotting.displays import WeightMassDisplay
+from gapmin.plotting.gap_displays import GapDisplay
+from gapmin.plotting.method_comparison import MethodComparisonDisplay, figure_names
+from gapmin.plotting.ranking_displays import RankingDisplay
+from gapmin.reporting.html import Report, Section
 
-from ..plotting.bar_displays import WIDTH, bars_height
-from ..plotting.curve_displays import ErrorCurveDisplay
-from ..plotting.gap_displays import GapDisplay
-from ..plotting.method_comparison import DomainMassDisplay, MethodComparisonDisplay, figure_names
-from ..plotting.ranking_displays import RankingDisplay
-from ..reporting.html import Report, Section
-from .page_tables import league_table, ranking_table
-
-
-@dataclass(frozen=True)
-class StudyFiles:
-    """What was read, for the code that reads it again.
-
-    Attributes
-    ----------
-    target : str
-    sources : tuple of str
-    label : str
-    task : str or None
-    drop : tuple of str
-    max_source_rows : int or None
-        Of each source.
-    """
-
-    target: str
-    sources: tuple[str, ...]
-    label: str
-    task: str | None = None
-    drop: tuple[str, ...] = ()
-    max_source_rows: int | None = None
+from .methods import DESCRIPTIONS, OURS, POOLED, TARGET_ONLY
+from .page_tables import method_table, ranking_table
+from .result import COVERAGE, WITHIN, StudyComparison
+from .study import StudyFiles
+from .words import labels_sentence, shown
 
 
 def study_report(comparison: StudyComparison, files: StudyFiles | None = None) -> Report:
@@ -57,7 +35,7 @@ def study_report(comparison: StudyComparison, files: StudyFiles | None = None) -
     """
     sections = [
         _ranking_section(comparison),
-        _league_section(comparison),
+        _method_section(comparison),
         *_gap_sections(comparison),
         _curve_section(comparison),
         _weights_section(comparison),
@@ -99,10 +77,10 @@ def _ranking_section(comparison: StudyComparison) -> Section:
     return Section("Which sources help", [text], tables=[ranking_table(comparison)], figures=[figure])
 
 
-def _league_section(comparison: StudyComparison) -> Section:
-    unit = f"{'error (%)' if comparison.task == 'classification' else 'RMS error'}, {100 * LEVEL:g}% interval"
+def _method_section(comparison: StudyComparison) -> Section:
+    unit = f"{'error (%)' if comparison.task == 'classification' else 'RMS error'}, {100 * COVERAGE:g}% interval"
     display = MethodComparisonDisplay(
-        errors={each.method: (each.error, each.low, each.high) for each in comparison.league},
+        errors={each.method: (each.error, each.low, each.high) for each in comparison.methods},
         baseline=TARGET_ONLY,
         unit=unit,
         chosen=OURS,
@@ -119,8 +97,8 @@ def _league_section(comparison: StudyComparison) -> Section:
         f"{verdict} The table flatters nobody: there TransferCV searches anew in each fold, without the "
         "rows that it is tested on."
     ]
-    points = [f"{each.method}: {DESCRIPTIONS[each.method]}." for each in comparison.league]
-    return Section("All methods side by side", text, points, [league_table(comparison)], [figure])
+    points = [f"{each.method}: {DESCRIPTIONS[each.method]}." for each in comparison.methods]
+    return Section("All methods side by side", text, points, [method_table(comparison)], [figure])
 
 
 def _gap_sections(comparison: StudyComparison) -> list[Section]:
@@ -166,7 +144,7 @@ def _curve_section(comparison: StudyComparison) -> Section:
         )
     note = (
         "The models were chosen once, on all target rows, and are trained anew at each size: the curves compare what "
-        "rows are worth, the league says how well the choice itself does."
+        "rows are worth, the comparison of all methods says how well the choice itself does."
     )
     return Section("How many labels the sources are worth", text, figures=figures, notes=[note])
 
@@ -177,7 +155,9 @@ def _weights_section(comparison: StudyComparison) -> Section:
     rounds = len(mass) - 1
     held = [f"{name} from {100 * mass[0, k]:.0f}% to {100 * mass[-1, k]:.0f}%" for k, name in enumerate(sources, 1)]
     figure = Figure(
-        DomainMassDisplay(mass=mass, names=["target", *figure_names(sources)]).plot,
+        WeightMassDisplay(
+            mass=mass, domains=[-1, *range(1, len(sources) + 1)], names=["target", *figure_names(sources)]
+        ).plot,
         f"In {rounds} round{'s' * (rounds != 1)} of gapBoost on all rows the target goes from {100 * mass[0, 0]:.0f}% "
         f"of the weight to {100 * mass[-1, 0]:.0f}%; " + ", ".join(held) + ".",
         "Who holds the weight, by round",
@@ -212,14 +192,14 @@ def python_code(comparison: StudyComparison, files: StudyFiles) -> str:
     options += [f"drop={list(files.drop)!r}"] if files.drop else []
     options += [f"max_source_rows={files.max_source_rows}"] if files.max_source_rows else []
     options += [f"random_state={comparison.random_state}"]
-    sources = "".join(f"        {replace_unprintable(source)!r},\n" for source in files.sources)
+    sources = "".join(f"        {replace_unprintable(str(source))!r},\n" for source in files.sources)
     given = "".join(f"    {option},\n" for option in options)
     return (
         "from gapmin import {kind}\n"
         "from gapmin.selection import rank_sources\n"
         "from gapmin.study import preprocessor, read_study\n\n"
         "study = read_study(\n"
-        f"    {replace_unprintable(files.target)!r},\n"
+        f"    {replace_unprintable(str(files.target))!r},\n"
         "    [\n"
         f"{sources}"
         "    ],\n"
@@ -270,4 +250,4 @@ def _protocol_section(comparison: StudyComparison) -> Section:
     return Section("Protocol", points=points)
 
 
-__all__ = ["StudyFiles", "python_code", "study_report"]
+__all__ = ["python_code", "study_report"]

@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 
 from gapmin._utils.text import format_number
-from gapmin.study.methods import TARGET_ONLY
-from gapmin.study.result import StudyComparison
-from gapmin.study.words import MINUS, shown, signed
+from gapmin.reporting.table import Entry, Table
 
-from ..reporting.table import Entry, Table
+from .methods import TARGET_ONLY
+from .result import StudyComparison
+from .words import MINUS, shown, signed
 
 
 def ranking_table(comparison: StudyComparison) -> Table:
@@ -50,14 +50,14 @@ def ranking_table(comparison: StudyComparison) -> Table:
     )
 
 
-def league_table(comparison: StudyComparison) -> Table:
+def method_table(comparison: StudyComparison) -> Table:
     """Return a row for each method: error, and difference to the target alone, with their intervals."""
     task = comparison.task
     unit = "% error" if task == "classification" else "RMS error"
     alone = comparison.entry(TARGET_ONLY).error
-    best = min(each.error for each in comparison.league)
+    best = min(each.error for each in comparison.methods)
     rows = []
-    for each in comparison.league:
+    for each in comparison.methods:
         row = [
             Entry(each.method),
             Entry(shown(each.error, task).rstrip("%"), best=each.error == best),
@@ -90,4 +90,4 @@ def _p(value: float) -> str:
     return f"{value:.3f}" if value >= 0.001 else "below 0.001"
 
 
-__all__ = ["league_table", "ranking_table"]
+__all__ = ["method_table", "ranking_table"]

@@ -15,7 +15,7 @@ import numpy as np
 from gapmin._utils.text import counted, listed, quoted
 
 from ._limits import check_regular
-from ._messages import TableError, free_name, need_pandas, one_of
+from ._messages import TableError, free_name, import_pandas, name_columns
 from ._text import TextFormat, inspect_text
 from ._values import as_numbers, is_missing
 
@@ -24,8 +24,10 @@ if TYPE_CHECKING:
 
 __all__ = ["TableError", "TableFile", "read_table", "read_tables"]
 
-TEXT = (".csv", ".tsv", ".txt")
-PARQUET = (".parquet", ".pq")
+TEXT_SEPARATORS = {".csv": ",", ".tsv": "\t", ".txt": "\t"}
+"""By ending, as gapmin writes it; of a file that is read the separator is found out."""
+PARQUET_ENDINGS = (".parquet", ".pq")
+TABLE_ENDINGS = (*TEXT_SEPARATORS, *(f"{each}.gz" for each in TEXT_SEPARATORS), *PARQUET_ENDINGS)
 _CELLS_AT_ONCE = 1_000_000
 
 
@@ -82,22 +84,22 @@ def read_table(path: str | os.PathLike[str], as_text: Collection[str] = ()) -> T
     >>> table.name, table.frame["price"].tolist()
     ('flats', [1.5, 2.25])
     """
-    place = Path(path)
-    stem, ending, compressed = _parts(place)
-    need_pandas()
+    place, notes = Path(path), list[str]()
+    stem, ending, compressed = split_ending(place)
+    import_pandas()
     try:
         check_regular(place)
-        if ending not in (*TEXT, *PARQUET):
-            known = ", ".join((*TEXT, *(f"{each}.gz" for each in TEXT), *PARQUET))
+        if ending not in (*TEXT_SEPARATORS, *PARQUET_ENDINGS):
+            known = ", ".join(TABLE_ENDINGS)
             raise TableError(f"{place} has the ending {quoted(ending)}, which is not known: save it as one of {known}")
         with open(place, "rb"):
             pass
-        if ending in PARQUET:
+        if ending in PARQUET_ENDINGS:
             from ._parquet import read_parquet
 
-            frame, notes = read_parquet(place)
+            frame = read_parquet(place, notes)
         else:
-            frame, notes = _read_text(place, compressed, as_text)
+            frame = _read_text(place, compressed, as_text, notes)
     except (FileNotFoundError, NotADirectoryError) as error:
         raise TableError(f"{place} is not there: check the name and the folder") from error
     except PermissionError as error:
@@ -108,8 +110,8 @@ def read_table(path: str | os.PathLike[str], as_text: Collection[str] = ()) -> T
         raise TableError(f"{place} does not fit into memory: give fewer rows or columns") from error
     if len(frame) == 0:
         raise TableError(f"{place} has a header but no rows: give a file with rows below the header")
-    frame, more = _named(place, frame)
-    return TableFile(place, stem, frame, (*notes, *more))
+    frame = _name_columns(place, frame, notes)
+    return TableFile(place, stem, frame, tuple(notes))
 
 
 def read_tables(paths: Sequence[str | os.PathLike[str]]) -> list[TableFile]:
@@ -126,7 +128,7 @@ def distinct_names(paths: Sequence[str | os.PathLike[str]]) -> list[str]:
     >>> distinct_names(["old/cars.csv", "new/cars.parquet", "bikes.csv.gz", "old/cars.tsv"])
     ['old/cars', 'new/cars', 'bikes', 'old/cars (2)']
     """
-    stems = [_parts(Path(path))[0] for path in paths]
+    stems = [split_ending(Path(path))[0] for path in paths]
     twice = {stem for stem, n in Counter(stems).items() if n > 1}
     names: list[str] = []
     for path, stem in zip(paths, stems, strict=True):
@@ -135,38 +137,39 @@ def distinct_names(paths: Sequence[str | os.PathLike[str]]) -> list[str]:
     return names
 
 
-def _parts(path: Path) -> tuple[str, str, bool]:
+def split_ending(path: Path) -> tuple[str, str, bool]:
     """Return the stem, the ending in small letters, and whether the text is compressed."""
     name, compressed = path.name, path.suffix.lower() == ".gz"
     if compressed:
         name = name[: -len(".gz")]
     inner = Path(name)
     ending = inner.suffix.lower()
-    if compressed and ending not in TEXT:
+    if compressed and ending not in TEXT_SEPARATORS:
         return inner.stem, f"{ending}.gz", False
     return inner.stem, ending, compressed
 
 
-def _read_text(path: Path, compressed: bool, as_text: Collection[str]) -> tuple[pd.DataFrame, list[str]]:
+def _read_text(path: Path, compressed: bool, as_text: Collection[str], notes: list[str]) -> pd.DataFrame:
     form = inspect_text(path, compressed=compressed)
-    _refuse_duplicates(path, [name for name in form.names if name])
+    notes += form.notes
+    _check_unique(path, [name for name in form.names if name])
     if form.n_rows == 0:
         raise TableError(f"{path} has a header but no rows: give a file with rows below the header")
     # Names are given as numbers, so that pandas renames none; the header's own come afterwards.
     asked = {place for place, name in enumerate(form.names) if name in as_text}
     try:
-        frame = _joined(path, form, compressed, form.other_marks | asked)
-    except need_pandas().errors.ParserError as error:
-        said = str(error).strip().rsplit("error: ", 1)[-1]
-        if said == "out of memory":
+        frame = _read_chunks(path, form, compressed, form.other_marks | asked)
+    except import_pandas().errors.ParserError as error:
+        problem = str(error).strip().rsplit("error: ", 1)[-1]
+        if problem == "out of memory":
             raise MemoryError from error
-        raise TableError(f"{path} cannot be parsed ({said}): look for a quote that is never closed there") from error
+        raise TableError(f"{path} cannot be parsed ({problem}): look for a quote that is never closed there") from error
     for place in form.other_marks - asked:
         numbers = as_numbers(frame[place])
         if not np.isnan(numbers[~is_missing(frame[place])]).any():
             frame[place] = numbers
     frame.columns = list(form.names)
-    return frame, list(form.notes)
+    return frame
 
 
 def text_chunks(
@@ -234,10 +237,10 @@ class _Column:
         if not self._pieces:
             return self._numbers[: self._filled]
         pieces, self._pieces = self._pieces, []
-        return _concatenated(pieces)
+        return _concatenate(pieces)
 
 
-def _joined(path: Path, form: TextFormat, compressed: bool, as_text: Collection[int]) -> pd.DataFrame:
+def _read_chunks(path: Path, form: TextFormat, compressed: bool, as_text: Collection[int]) -> pd.DataFrame:
     """Read chunks and put them together column by column, so that no second copy is held."""
     import pandas as pd
 
@@ -256,7 +259,7 @@ def _joined(path: Path, form: TextFormat, compressed: bool, as_text: Collection[
     return pd.DataFrame(joined, copy=False)
 
 
-def _concatenated(pieces: list[Any]) -> Any:
+def _concatenate(pieces: list[Any]) -> Any:
     """Return the pieces of a column as one, or None when some are words and others are not."""
     import pandas as pd
 
@@ -272,15 +275,14 @@ def _concatenated(pieces: list[Any]) -> Any:
     return pd.concat([pd.Series(piece).astype(dtype) for piece in pieces], ignore_index=True).array
 
 
-def _refuse_duplicates(path: Path, names: Sequence[str]) -> None:
+def _check_unique(path: Path, names: Sequence[str]) -> None:
     twice = [name for name, n in Counter(names).items() if n > 1]
     if twice:
         raise TableError(f"{path} has more than one column called {listed(twice)}: rename or remove all but one")
 
 
-def _named(path: Path, frame: pd.DataFrame) -> tuple[pd.DataFrame, list[str]]:
+def _name_columns(path: Path, frame: pd.DataFrame, notes: list[str]) -> pd.DataFrame:
     """Drop columns without a name that hold nothing or only number the rows; name the others by their place."""
-    notes = []
     names = [str(name).strip() for name in frame.columns]
     numbering, empty, unnamed = [], [], []
     for place, name in enumerate(names):
@@ -299,10 +301,8 @@ def _named(path: Path, frame: pd.DataFrame) -> tuple[pd.DataFrame, list[str]]:
     if empty:
         notes.append(f"{path} has {counted(len(empty), 'column')} without a name and without values: dropped")
     if unnamed:
-        notes.append(f"{path} has {counted(len(unnamed), 'column')} without a name: called {one_of(unnamed)}")
-    _refuse_duplicates(path, [name for name in names if name])
+        notes.append(f"{path} has {counted(len(unnamed), 'column')} without a name: called {name_columns(unnamed)}")
+    _check_unique(path, [name for name in names if name])
     frame.columns = names
     gone = {*numbering, *empty}
-    if gone:
-        frame = frame.iloc[:, [place for place in range(len(names)) if place not in gone]]
-    return frame, notes
+    return frame.iloc[:, [place for place in range(len(names)) if place not in gone]] if gone else frame

@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from gapmin._utils.json_values import to_json
 from gapmin.selection import SourceRanking, TransferVerdict
-from gapmin.selection._ranking_result import plain
 
-LEVEL = 0.95
-"""Of the intervals of the league."""
+COVERAGE = 0.95
+"""Of the intervals of the methods' errors."""
 
 WITHIN, EXTRAPOLATED, BEYOND, NONE = "within", "extrapolated", "beyond", "none"
 
@@ -97,7 +97,7 @@ class StudyComparison:
         Columns used, and numbers that they were turned into.
     source_sizes : dict of name to int
     ranking : SourceRanking
-    league : tuple of MethodError
+    methods : tuple of MethodError
     verdict : TransferVerdict
         Of `Transfer*CV` on all rows.
     recommended : tuple of str
@@ -125,7 +125,7 @@ class StudyComparison:
     n_features: int
     source_sizes: dict[str, int]
     ranking: SourceRanking
-    league: tuple[MethodError, ...]
+    methods: tuple[MethodError, ...]
     verdict: TransferVerdict
     recommended: tuple[str, ...]
     weights: dict[str, float]
@@ -143,10 +143,9 @@ class StudyComparison:
 
     def entry(self, method: str) -> MethodError:
         """Return how a method did."""
-        return next(each for each in self.league if each.method == method)
+        return next(each for each in self.methods if each.method == method)
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything as what JSON knows: what is not finite becomes None."""
         names = dict(enumerate(self.source_sizes, start=1))
-        found: dict[str, Any] = plain(asdict(self) | {"verdict": self.verdict.to_dict(names)})
-        return found
+        return to_json(asdict(self) | {"verdict": self.verdict.to_dict(names)})

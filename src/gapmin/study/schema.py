@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from gapmin._utils.json_values import to_json
 from gapmin._utils.text import counted, listed, quoted
 
-from ._messages import TableError, at_row, did_you_mean, need_pandas, one_of
+from ._messages import TableError, at_row, did_you_mean, name_columns
 from ._values import LARGEST, MOSTLY, as_numbers, as_texts, as_truths, is_missing, kind_of_dtype, number_blocks
 
 if TYPE_CHECKING:
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 __all__ = ["Column", "Schema"]
 
 KINDS = ("number", "boolean", "category")
-TASKS = ("classification", "regression")
+PREDICTION_TASKS = ("classification", "regression")
 LABEL_KINDS = ("text", "integer", "number", "boolean")
 _FEW_NOTES = 5
 _CELLS_TO_COPY = 10_000_000
@@ -82,17 +83,14 @@ class Schema:
 
     def to_dict(self) -> dict[str, Any]:
         """Return a dictionary that JSON can hold."""
-        as_dict = asdict(self)
-        as_dict["classes"] = None if self.classes is None else list(self.classes)
-        as_dict["columns"] = [{**asdict(column), "levels": list(column.levels)} for column in self.columns]
-        return as_dict
+        return to_json(asdict(self))
 
     @classmethod
     def from_dict(cls, given: Mapping[str, Any]) -> Schema:
         """Return the schema that `to_dict` wrote, or raise a `ValueError` that says what is wrong with it."""
         parts = _fields(given, "the schema", {"label", "task", "label_kind", "classes", "columns"})
         _is_text(parts["label"], "the schema's label")
-        _is_among(parts["task"], TASKS, "the schema's task")
+        _is_among(parts["task"], PREDICTION_TASKS, "the schema's task")
         _is_among(parts["label_kind"], LABEL_KINDS, "the schema's label_kind")
         return cls(
             parts["label"],
@@ -131,39 +129,33 @@ class Schema:
         ([3.0, 4.0], ("new.csv has 1 column that the model does not use: 'street'",))
         """
         frame = frame.rename(columns=lambda name: str(name).strip())
-        present = set(frame.columns)
+        present, known = set(frame.columns), set(self.names)
         missing = [name for name in self.names if name not in present]
         if missing:
-            spare = [name for name in frame.columns if name not in set(self.names)]
+            spare = [name for name in frame.columns if name not in known]
             raise TableError(
-                f"{file_name} lacks {one_of(missing)}, which the model was made with: add or rename"
+                f"{file_name} lacks {name_columns(missing)}, which the model was made with: add or rename"
                 f"{did_you_mean(missing[0], spare)}"
             )
-        repeated = (
-            [name for name in self.names if isinstance(frame[name], need_pandas().DataFrame)]
-            if (len(present) < frame.shape[1])
-            else []
-        )
+        repeated = [name for name in frame.columns[frame.columns.duplicated()].unique() if name in known]
         if repeated:
-            raise TableError(f"{file_name} has more than one {one_of(repeated)}: rename or remove all but one")
+            raise TableError(f"{file_name} has more than one {name_columns(repeated)}: rename or remove all but one")
         notes = []
-        known = set(self.names)
         extra = [name for name in frame.columns if name not in known and name != self.label]
         if extra:
-            said = "column" if len(extra) == 1 else "columns"
-            notes.append(f"{file_name} has {len(extra):,} {said} that the model does not use: {listed(extra)}")
-        frame = frame[list(self.names)]
-        made, said_by_values = conform_values(frame, self.columns, file_name, strict=True)
-        return made, (*notes, *said_by_values)
+            notes.append(
+                f"{file_name} has {counted(len(extra), 'column')} that the model does not use: {listed(extra)}"
+            )
+        made = conform_values(frame[list(self.names)], self.columns, file_name, notes, strict=True)
+        return made, tuple(notes)
 
 
 def conform_values(
-    frame: pd.DataFrame, columns: Iterable[Column], file_name: str, *, strict: bool
-) -> tuple[pd.DataFrame, list[str]]:
-    """Turn each column into its kind; with `strict`, new levels are noted."""
+    frame: pd.DataFrame, columns: Sequence[Column], file_name: str, notes: list[str], *, strict: bool
+) -> pd.DataFrame:
+    """Turn each column into its kind; values that are none are noted, with `strict` new levels too."""
     import pandas as pd
 
-    columns = list(columns)
     read_as = dict(zip(frame.columns, map(kind_of_dtype, frame.dtypes), strict=True))
     stray: list[str] = []
     new: list[str] = []
@@ -180,27 +172,27 @@ def conform_values(
             continue
         if values is not None:
             made[column.name] = as_numbers(values) if column.kind == "number" else as_truths(values)
-            stray += _stray(column, values, np.isnan(made[column.name]), file_name)
+            stray += _unreadable_values(column, values, np.isnan(made[column.name]), file_name)
         numbers = made[column.name]
         beyond = np.abs(numbers) > LARGEST
         if beyond.any():
             beyond_in[column.name] = numbers[beyond]
             numbers[beyond] = np.nan
-    notes = [*stray[:_FEW_NOTES], *new[:_FEW_NOTES]]
-    n_more = len(stray) + len(new) - len(notes)
+    notes += [*stray[:_FEW_NOTES], *new[:_FEW_NOTES]]
+    n_more = len(stray[_FEW_NOTES:]) + len(new[_FEW_NOTES:])
     if n_more:
         notes.append(f"{file_name}: the same in {counted(n_more, 'more column')}")
     if beyond_in:
         values = np.concatenate(list(beyond_in.values()))
         size = "infinite value" if np.isinf(values).all() else f"value beyond {LARGEST:g}"
         what = counted(values.size, size, size.replace("value", "values"))
-        notes.append(f"{file_name} has {what} in {one_of(list(beyond_in))}: taken as missing")
+        notes.append(f"{file_name} has {what} in {name_columns(list(beyond_in))}: taken as missing")
     whole = pd.DataFrame({column.name: made.pop(column.name) for column in columns}, index=frame.index, copy=False)
     # A frame of thousands of single columns is slow to work with; a big one is not copied.
-    return (whole.copy() if whole.size < _CELLS_TO_COPY else whole), notes
+    return whole.copy() if whole.size < _CELLS_TO_COPY else whole
 
 
-def _stray(column: Column, values: pd.Series, lost: Any, file_name: str) -> list[str]:
+def _unreadable_values(column: Column, values: pd.Series, lost: Any, file_name: str) -> list[str]:
     """Say which values of a column of numbers or booleans are none, or raise when they are too many."""
     present = ~is_missing(values)
     lost = lost & present
@@ -225,9 +217,9 @@ def _new_levels(column: Column, texts: pd.Series, file_name: str) -> list[str]:
     new = [level for level in texts.dropna().unique() if level not in known]
     if not new:
         return []
-    said = "a value" if len(new) == 1 else f"{len(new):,} values"
+    values = "a value" if len(new) == 1 else f"{len(new):,} values"
     return [
-        f"{file_name}, column {quoted(column.name)}: {said} that the model has not seen ({listed(new, 3)}): "
+        f"{file_name}, column {quoted(column.name)}: {values} that the model has not seen ({listed(new, 3)}): "
         "taken as unknown"
     ]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,18 +15,19 @@ from gapmin._utils.text import listed, quoted
 from gapmin.domains import stack_domains
 
 from ._kinds import choose_columns
-from ._labels import LabelPlan, convert, plan_labels, subsample, target_labels
-from ._messages import TableError, did_you_mean, one_of
+from ._labels import LabelPlan, plan_labels, source_labels, subsample, target_labels
+from ._messages import TableError, did_you_mean, name_columns
 from ._values import as_numbers, is_missing, kind_of_dtype
 from .reading import distinct_names, read_table
-from .schema import TASKS, Schema, conform_values
+from .schema import PREDICTION_TASKS, Schema, conform_values
 
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["Study", "read_study"]
+__all__ = ["Study", "StudyFiles", "read_study"]
 
 FilePath = str | os.PathLike[str]
+LabelledFrame = tuple["pd.DataFrame", NDArray[Any]]
 
 
 @dataclass(frozen=True)
@@ -45,8 +46,8 @@ class Study:
     target_name : str
     """
 
-    target: tuple[pd.DataFrame, NDArray[Any]]
-    sources: dict[str, tuple[pd.DataFrame, NDArray[Any]]]
+    target: LabelledFrame
+    sources: dict[str, LabelledFrame]
     schema: Schema
     notes: tuple[str, ...]
     target_name: str
@@ -55,6 +56,33 @@ class Study:
         """Return (X, y, sample_domain), as the estimators take them; see `gapmin.stack_domains`."""
         X, y, sample_domain = stack_domains(target=self.target, sources=self.sources)
         return X, y, sample_domain
+
+
+@dataclass(frozen=True)
+class StudyFiles:
+    """Which files make a study, and how they are read; see `read_study`.
+
+    Attributes
+    ----------
+    target : path
+    sources : sequence of path
+    label : str
+    task : str or None
+    drop : sequence of str
+    max_source_rows : int or None
+        Of each source.
+    """
+
+    target: FilePath
+    sources: Sequence[FilePath]
+    label: str
+    task: str | None = None
+    drop: Sequence[str] = ()
+    max_source_rows: int | None = None
+
+    def read(self, random_state: int = 0) -> Study:
+        """Return the study; of a source with more than `max_source_rows`, the seed says which rows are drawn."""
+        return read_study(**vars(self), random_state=random_state)
 
 
 def read_study(
@@ -114,7 +142,7 @@ def read_study(
     the task is regression, because the labels have fractions, such as 0.5 (--task overrides)
     dropped column 'garden': not in every file
     """
-    paths = _checked(target, sources, task, max_source_rows)
+    paths = _check_files(target, sources, task, max_source_rows)
     names = distinct_names(paths)
     label, drop = label.strip(), [name.strip() for name in drop]
     if label in drop:
@@ -125,15 +153,13 @@ def read_study(
     labels: dict[str, NDArray[Any]] = {}
     plan: LabelPlan | None = None
     for path, name in zip(paths, names, strict=True):
-        frame, n_gone, said = _labelled(path, label, as_text=plan is not None and plan.kind == "text")
-        notes += said
+        frame, n_gone = _read_labelled(path, label, notes, as_text=plan is not None and plan.kind == "text")
         if plan is None:
             plan = plan_labels(frame[label], str(path), task, n_gone)
-            y, said = target_labels(frame[label], plan, str(path))
-            notes += [plan.note, *said]
+            notes.append(plan.note)
+            y = target_labels(frame[label], plan, str(path), notes)
         else:
-            y, known, said = convert(frame[label], plan, str(path))
-            notes += said
+            y, known = source_labels(frame[label], plan, str(path), notes)
             frame = frame if known.all() else frame[known]
             if max_source_rows is not None and len(y) > max_source_rows:
                 rows = subsample(y, max_source_rows, plan.classes, rng)
@@ -144,27 +170,25 @@ def read_study(
         frames[name], labels[name] = frame.drop(columns=label), y
         del frame
     assert plan is not None
-    shared, said = _shared(frames, drop)
-    notes += said
+    shared = _shared_columns(frames, drop, notes)
     for path, name in zip(paths, names, strict=True):
         frames[name] = _as_written(path, frames[name], _texts_elsewhere(frames, name, shared))
-    columns, said = choose_columns(frames, shared)
-    notes += said
+    columns = choose_columns(frames, shared, notes)
     if not columns:
         raise TableError(
             f"no column is left to predict {quoted(label)} from: {notes[-1]}; give the files columns in common"
         )
     schema = Schema(label, plan.task, plan.kind, plan.classes, columns)
-    made: dict[str, tuple[pd.DataFrame, NDArray[Any]]] = {}
-    for path, name in zip(paths, names, strict=True):
-        X, said = conform_values(frames.pop(name), columns, str(path), strict=False)
-        notes += said
-        made[name] = X, labels[name]
-    study = Study(made.pop(names[0]), made, schema, tuple(notes), names[0])
-    return replace(study, notes=(*study.notes, *_copies(study, dict(zip(names, paths, strict=True)))))
+    made = {
+        name: (conform_values(frames.pop(name), columns, str(path), notes, strict=False), labels[name])
+        for path, name in zip(paths, names, strict=True)
+    }
+    target_rows = made.pop(names[0])
+    notes += _copied_rows(target_rows, dict(zip(map(str, paths[1:]), made.values(), strict=True)))
+    return Study(target_rows, made, schema, tuple(notes), names[0])
 
 
-def _copies(study: Study, paths: Mapping[str, FilePath]) -> list[str]:
+def _copied_rows(target: LabelledFrame, sources: Mapping[str, LabelledFrame]) -> list[str]:
     """Note which sources hold rows of the target.
 
     A test on rows that a source has too would praise that source for knowing them by heart. Rows are taken to be the
@@ -176,29 +200,29 @@ def _copies(study: Study, paths: Mapping[str, FilePath]) -> list[str]:
         whole = X.reset_index(drop=True).assign(**{"\0label": y})
         return pd.util.hash_pandas_object(whole, index=False).to_numpy()
 
-    of_target = marks(*study.target)
+    of_target = marks(*target)
     if np.unique(of_target).size < 0.9 * of_target.size:
         return []
     notes = []
-    for name, (X, y) in study.sources.items():
+    for path, (X, y) in sources.items():
         known = int(np.isin(of_target, marks(X, y)).sum())
         if known:
             notes.append(
-                f"{paths[name]} holds {known} of the {of_target.size} rows of the target: tested on these it looks "
+                f"{path} holds {known} of the {of_target.size} rows of the target: tested on these it looks "
                 "better than it is; take them out of it"
             )
     return notes
 
 
-def _checked(
+def _check_files(
     target: FilePath, sources: Sequence[FilePath], task: str | None, max_source_rows: int | None
 ) -> list[Path]:
     if isinstance(sources, str | os.PathLike):
         raise TableError(f"sources is {quoted(sources)}: give a list of files")
     if not sources:
         raise TableError(f"no source was given beside {target}: give at least one other file")
-    if task not in (None, *TASKS):
-        raise TableError(f"task is {quoted(task)}: use {' or '.join(TASKS)}")
+    if task not in (None, *PREDICTION_TASKS):
+        raise TableError(f"task is {quoted(task)}: use {' or '.join(PREDICTION_TASKS)}")
     if max_source_rows is not None and max_source_rows < 1:
         raise TableError(f"max_source_rows is {max_source_rows}: take at least 1")
     paths = [Path(target), *map(Path, sources)]
@@ -212,10 +236,11 @@ def _checked(
     return paths
 
 
-def _labelled(path: Path, label: str, *, as_text: bool) -> tuple[pd.DataFrame, int, list[str]]:
+def _read_labelled(path: Path, label: str, notes: list[str], *, as_text: bool) -> tuple[pd.DataFrame, int]:
     """Read a file and keep its rows with a label, which may be asked for as it is written; count the others."""
     table = read_table(path, [label] if as_text else [])
-    frame, notes = table.frame, list(table.notes)
+    frame = table.frame
+    notes += table.notes
     if label not in frame.columns:
         raise TableError(
             f"{path} has no column {quoted(label)} for the label: it has {listed(frame.columns)}"
@@ -228,7 +253,7 @@ def _labelled(path: Path, label: str, *, as_text: bool) -> tuple[pd.DataFrame, i
     if n_gone:
         notes.append(f"{path}: dropped {n_gone:,} of {len(frame):,} rows, which have no label")
         frame = frame[present]
-    return frame, n_gone, notes
+    return frame, n_gone
 
 
 def _texts_elsewhere(frames: Mapping[str, pd.DataFrame], name: str, shared: Sequence[str]) -> list[str]:
@@ -254,8 +279,8 @@ def _as_written(path: Path, frame: pd.DataFrame, names: Sequence[str]) -> pd.Dat
     return frame.assign(**{name: written[name] for name in same})
 
 
-def _shared(frames: dict[str, pd.DataFrame], drop: Sequence[str]) -> tuple[list[str], list[str]]:
-    """Return the columns that all files have, in the target's order, and a note on the others."""
+def _shared_columns(frames: dict[str, pd.DataFrame], drop: Sequence[str], notes: list[str]) -> list[str]:
+    """Return the columns that all files have, in the target's order; note the others."""
     every = dict.fromkeys(name for frame in frames.values() for name in frame.columns)
     unknown = [name for name in drop if name not in every]
     if unknown:
@@ -265,8 +290,8 @@ def _shared(frames: dict[str, pd.DataFrame], drop: Sequence[str]) -> tuple[list[
         )
     common = set(every).intersection(*(frame.columns for frame in frames.values()))
     partial = [name for name in every if name not in common and name not in set(drop)]
-    shared = [name for name in next(iter(frames.values())).columns if name in common and name not in set(drop)]
-    notes = [f"dropped {one_of(drop)}: as asked"] if drop else []
+    if drop:
+        notes.append(f"dropped {name_columns(drop)}: as asked")
     if partial:
-        notes.append(f"dropped {one_of(partial)}: not in every file")
-    return shared, notes
+        notes.append(f"dropped {name_columns(partial)}: not in every file")
+    return [name for name in next(iter(frames.values())).columns if name in common and name not in set(drop)]

@@ -43,10 +43,10 @@ def headline(
     verdict: TransferVerdict,
     recommended: Sequence[str],
     ranking: SourceRanking,
-    league: Sequence[MethodError],
+    methods: Sequence[MethodError],
 ) -> str:
     """Say in one sentence which sources to use and which to leave out, with the figures."""
-    entries = {each.method: each for each in league}
+    entries = {each.method: each for each in methods}
     alone, ours, task = entries[TARGET_ONLY], entries.get(OURS), ranking.task
     if not verdict.transfers or not recommended:
         said = f"Use the target alone: no source clearly lowers its error of {shown(alone.error, task)}"

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import copy
+import io
 import json
 import random
 import struct
 from collections.abc import Callable
 from typing import Any
+
+import numpy as np
 
 STRINGS = (
     "",
@@ -101,7 +104,7 @@ def change_json(value: Any, rng: random.Random) -> Any:
     for _ in range(rng.choice((1, 1, 1, 2, 4))):
         places = list(_places(root))
         holder, key = rng.choice(places)
-        kind = rng.randrange(6)
+        kind = rng.randrange(7)
         if kind == 0:
             holder[key] = copy.deepcopy(rng.choice(VALUES))
         elif kind == 1 and holder is not root:
@@ -116,6 +119,8 @@ def change_json(value: Any, rng: random.Random) -> Any:
             holder[rng.choice(STRINGS)] = copy.deepcopy(holder[key])
         elif kind == 5 and isinstance(holder, list):
             holder.insert(key, copy.deepcopy(holder[key]))
+        elif kind == 6 and isinstance(holder, list):
+            holder[key:key] = [holder[key]] * 300  # the same thing, named many times
         else:
             holder[key] = _nearby(holder[key], rng)
     return root[0]
@@ -128,6 +133,22 @@ def change_text(content: bytes, rng: random.Random) -> bytes:
     return json.dumps(change_json(json.loads(content), rng)).encode()
 
 
+def change_header(content: bytes, rng: random.Random) -> bytes:
+    """Let the header of an array promise another type or shape."""
+    shape, _, dtype = _read_header(content)
+    kinds = ("<U0", "|S0", "<U500000000", "|O", "<f8", "<i4", "|V16", "<M8[s]", str(dtype))
+    shapes = ((), (0,), (1,), (10**8,), (2**40, 0), (-1,), (*shape, 1), shape)
+    header = repr({"descr": rng.choice(kinds), "fortran_order": rng.random() < 0.5, "shape": rng.choice(shapes)})
+    text = f"{header:<117}\n".encode()
+    return b"\x93NUMPY\x01\x00" + struct.pack("<H", len(text)) + text + content[-rng.choice((0, 8, 64, len(content))) :]
+
+
+def _read_header(content: bytes) -> tuple[tuple[int, ...], bool, Any]:
+    file = io.BytesIO(content)
+    np.lib.format.read_magic(file)
+    return np.lib.format.read_array_header_1_0(file)
+
+
 def change_member(
     members: dict[str, bytes], rng: random.Random, change: Callable[[bytes, random.Random], bytes] = change_bytes
 ) -> dict[str, bytes]:
@@ -136,7 +157,10 @@ def change_member(
     # Half of the changes are to the text, of which there is little and which says what is built.
     texts = [name for name in names if name.endswith(".json")]
     name = rng.choice(texts if rng.random() < 0.6 else names)
-    new = change_text(members[name], rng) if name in texts else change(members[name], rng)
+    if name in texts:
+        new = change_text(members[name], rng)
+    else:
+        new = (change_header if name.endswith(".npy") and rng.random() < 0.5 else change)(members[name], rng)
     return {**members, name: new}
 
 

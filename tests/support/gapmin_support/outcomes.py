@@ -17,6 +17,8 @@ RULES = {
 PARTS = {
     "Digits": ("mnist", "svhn", "mnist_m"),
     "Digits with USPS": ("mnist", "mnist_m", "usps"),
+    "Digits, embedded": ("mnist", "mnist_m", "digits"),
+    "Digits, embedded, every fourth row": ("mnist", "mnist_m", "digits"),
     "PACS": ("art_painting", "cartoon", "photo", "sketch"),
     "Office-31": ("amazon", "dslr", "webcam"),
     "Office-Home": ("Art", "Clipart", "Product", "Real World"),
@@ -38,6 +40,11 @@ def made_up_outcome(cell: Cell) -> Outcome:
             "relation": [[0.5 if j == k else 0.5 / (size - 1) for k in range(size)] for j in range(size)],
             "rows": {name: [100, 900] for name in names},
         }
+    elif cell.kind == "gap":
+        parts, extra = {"source": error / 30, "target": error / 60}, {"by_chance": 0.3, "p_value": error / 100}
+        error = sum(parts.values())
+    elif cell.kind == "weights":
+        extra = {"mass": [[0.1, 0.9], [0.3, 0.7]], "domains": [-1, 1], "disagreement": [[0.4, 0.2]]}
     elif cell.kind == "epoch":
         parts = {name: 1 + k / 10 for k, name in enumerate(METHODS)}
     return Outcome(cell, Measured(error, parts, 100, 900, extra), "", 1.0, "0.1.0")

@@ -11,8 +11,9 @@ from sklearn.base import BaseEstimator
 from sklearn.utils._param_validation import validate_parameter_constraints
 from torch import Tensor, nn
 
+from gapmin.deep.config import Parameters
 from gapmin.deep.heads import Batch, MultitaskNet
-from gapmin.deep.shares import whole
+from gapmin.deep.shares import whole_sizes
 
 
 class Step(NamedTuple):
@@ -33,15 +34,13 @@ class Step(NamedTuple):
     terms: Mapping[str, Tensor] = MappingProxyType({})
 
 
-class Objective(nn.Module, BaseEstimator):
+class Objective(nn.Module, Parameters, BaseEstimator):
     """The base of all objectives.
 
     An objective is made with its hyper-parameters alone, so that it can be cloned and searched over; `setup` gives it
     a network, and all state it keeps is parameters and buffers. ``forward(batch)`` is the loss, `end_epoch` what is
     done once an epoch, and `relation` the K x K relation coefficients where the method has them.
     """
-
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {}
 
     over_processes: ClassVar[bool] = False
     """Whether sums and means over rows are those of all processes (as the functions of `gapmin.deep.losses` take them).
@@ -50,9 +49,13 @@ class Objective(nn.Module, BaseEstimator):
     """
 
     net: MultitaskNet
+    relation: Tensor
 
     def __init__(self) -> None:
         super().__init__()
+
+    def __post_init__(self) -> None:
+        nn.Module.__init__(self)
 
     def setup(self, net: MultitaskNet) -> Self:
         """Take the network that is to be trained; check the hyper-parameters."""
@@ -98,7 +101,7 @@ class Objective(nn.Module, BaseEstimator):
 
 def row_counts(batch: Batch) -> Tensor:
     """Return how many rows of each task the batch has."""
-    return torch.tensor(whole(batch.sizes), dtype=torch.get_default_dtype(), device=batch.y.device)
+    return torch.tensor(whole_sizes(batch.sizes), dtype=torch.get_default_dtype(), device=batch.y.device)
 
 
 def both_present(batch: Batch) -> Tensor:

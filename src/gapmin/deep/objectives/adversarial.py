@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from numbers import Integral, Real
-from typing import Any, ClassVar
+from dataclasses import dataclass
 
 import torch
-from sklearn.utils._param_validation import Interval
 from torch.nn import functional as F
 
-from gapmin.deep.critics import CRITIC_CONSTRAINTS, PairCritics, TaskDiscriminator
+from gapmin.deep.config import AT_LEAST_ONE, NOT_NEGATIVE, parameter
+from gapmin.deep.critics import PENALTY_ON, PairCritics, TaskDiscriminator
 from gapmin.deep.heads import Batch, MultitaskNet
 from gapmin.deep.losses import own_losses, row_tasks, task_means
 from gapmin.deep.objectives._base import Objective, Step
-from gapmin.deep.shares import whole
+from gapmin.deep.shares import whole_sizes
 
 
+@dataclass(eq=False, repr=False)
 class AdvH(Objective):
     """The tasks' own losses against a discriminator that is to tell which task a row is from.
 
@@ -28,15 +28,9 @@ class AdvH(Objective):
     """
 
     over_processes = True
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "adversary": [Interval(Real, 0, None, closed="left")],
-        "critic_hidden": [Interval(Integral, 1, None, closed="left")],
-    }
 
-    def __init__(self, adversary: float = 0.1, critic_hidden: int = 128) -> None:
-        super().__init__()
-        self.adversary = adversary
-        self.critic_hidden = critic_hidden
+    adversary: float = parameter(0.1, NOT_NEGATIVE)
+    critic_hidden: int = parameter(128, AT_LEAST_ONE)
 
     def prepare(self, net: MultitaskNet) -> None:
         self.discriminator = TaskDiscriminator(net.n_tasks, net.in_features, self.critic_hidden)
@@ -49,10 +43,11 @@ class AdvH(Objective):
         task = row_tasks(batch.sizes, batch.y.device)
         # By task, so that a large task does not hide the others.
         confusion = task_means(F.cross_entropy(scores, task, reduction="none"), batch.sizes)
-        adversary = confusion.sum() / sum(size > 0 for size in whole(batch.sizes))
+        adversary = confusion.sum() / sum(size > 0 for size in whole_sizes(batch.sizes))
         return Step(losses.sum() + adversary, losses.detach(), {"discriminator": adversary.detach()})
 
 
+@dataclass(eq=False, repr=False)
 class AdvW(Objective):
     """The tasks' own losses against critics that estimate the Wasserstein distance of each two tasks.
 
@@ -69,19 +64,11 @@ class AdvW(Objective):
     """
 
     over_processes = True
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "adversary": [Interval(Real, 0, None, closed="left")],
-        **CRITIC_CONSTRAINTS,
-    }
 
-    def __init__(
-        self, adversary: float = 0.1, penalty: float = 10.0, penalty_on: str = "features", critic_hidden: int = 128
-    ) -> None:
-        super().__init__()
-        self.adversary = adversary
-        self.penalty = penalty
-        self.penalty_on = penalty_on
-        self.critic_hidden = critic_hidden
+    adversary: float = parameter(0.1, NOT_NEGATIVE)
+    penalty: float = parameter(10.0, NOT_NEGATIVE)
+    penalty_on: str = parameter("features", PENALTY_ON)
+    critic_hidden: int = parameter(128, AT_LEAST_ONE)
 
     def prepare(self, net: MultitaskNet) -> None:
         self.critics = PairCritics(net.n_tasks, net.in_features, self.critic_hidden) if net.n_tasks > 1 else None
@@ -93,5 +80,7 @@ class AdvW(Objective):
         if self.critics is None:
             return Step(losses.sum(), losses.detach())
         scale = torch.full((len(batch.sizes),) * 2, self.adversary)
-        distances, adversary = self.critics.play(self.net.extractor, own.z, batch, scale, self.penalty, self.penalty_on)
+        distances, adversary = self.critics.adversarial_loss(
+            self.net.extractor, own.z, batch, scale, self.penalty, self.penalty_on
+        )
         return Step(losses.sum() + adversary, losses.detach(), {"wasserstein": distances.sum() / 2})

@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-from numbers import Real
-from typing import Any, ClassVar
+from dataclasses import dataclass
 
 import torch
-from sklearn.utils._param_validation import Interval
-from torch import Tensor
 
-from gapmin.deep.critics import CRITIC_CONSTRAINTS, PairCritics
+from gapmin.deep.config import AT_LEAST_ONE, NOT_NEGATIVE, parameter
+from gapmin.deep.critics import PENALTY_ON, PairCritics
 from gapmin.deep.heads import Batch, MultitaskNet
 from gapmin.deep.losses import loss_matrix
 from gapmin.deep.objectives._base import Objective, Step, both_present, row_counts
 from gapmin.deep.relations import RunningCost, relation_by_norm, relation_costs
 
 
+@dataclass(eq=False, repr=False)
 class AMTNN(Objective):
     """Weighted losses, Wasserstein distances in feature space, and relation coefficients by a convex step an epoch.
 
@@ -38,27 +37,12 @@ class AMTNN(Objective):
     """
 
     over_processes = True
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "distance": [Interval(Real, 0, None, closed="left")],
-        "strength": [Interval(Real, 0, None, closed="left")],
-        **CRITIC_CONSTRAINTS,
-    }
-    relation: Tensor
 
-    def __init__(
-        self,
-        distance: float = 0.1,
-        strength: float = 2.0,
-        penalty: float = 10.0,
-        penalty_on: str = "features",
-        critic_hidden: int = 128,
-    ) -> None:
-        super().__init__()
-        self.distance = distance
-        self.strength = strength
-        self.penalty = penalty
-        self.penalty_on = penalty_on
-        self.critic_hidden = critic_hidden
+    distance: float = parameter(0.1, NOT_NEGATIVE)
+    strength: float = parameter(2.0, NOT_NEGATIVE)
+    penalty: float = parameter(10.0, NOT_NEGATIVE)
+    penalty_on: str = parameter("features", PENALTY_ON)
+    critic_hidden: int = parameter(128, AT_LEAST_ONE)
 
     def prepare(self, net: MultitaskNet) -> None:
         K = net.n_tasks
@@ -75,7 +59,7 @@ class AMTNN(Objective):
         self.losses.add(losses, row_counts(batch))
         if self.critics is not None:
             scale = self.distance * (self.relation + self.relation.T)
-            distances, adversary = self.critics.play(
+            distances, adversary = self.critics.adversarial_loss(
                 self.net.extractor, pairs.z, batch, scale, self.penalty, self.penalty_on
             )
             loss = loss + adversary

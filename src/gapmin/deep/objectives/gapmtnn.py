@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from numbers import Real
-from typing import Any, ClassVar, Self
+from typing import Any, Self
 
 import torch
 from sklearn.utils._param_validation import Interval, StrOptions
 from torch import Tensor
 
 from gapmin.deep.alignment import Centroids, mean_distances, semantic_distances
-from gapmin.deep.critics import CRITIC_CONSTRAINTS, PairCritics
-from gapmin.deep.heads import Batch, MultitaskNet, Pairs, TaskHeads
+from gapmin.deep.config import AT_LEAST_ONE, NOT_NEGATIVE, parameter
+from gapmin.deep.critics import PENALTY_ON, PairCritics
+from gapmin.deep.heads import Batch, HeadOutputs, MultitaskNet, TaskHeads
 from gapmin.deep.losses import loss_matrix, own_losses
 from gapmin.deep.objectives._base import Objective, Step, both_present, row_counts
 from gapmin.deep.relations import RunningCost, relation_by_squares, relation_costs
 
 
+@dataclass(eq=False, repr=False)
 class GapMTNN(Objective):
     """Minimise the performance gap of many tasks: weighted losses, aligned centroids, learnt relations.
 
@@ -66,70 +69,28 @@ class GapMTNN(Objective):
     """
 
     over_processes = True
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "lambda_semantic": [Interval(Real, 0, None, closed="left")],
-        "lambda_marginal": [Interval(Real, 0, None, closed="left")],
-        "lambda_relation": [Interval(Real, 0, None, closed="left")],
-        "relation_cost": [StrOptions({"excess", "printed", "gap"})],
-        "relation_data": [StrOptions({"train", "holdout"})],
-        "holdout": [Interval(Real, 0, 1, closed="neither")],
-        "learn_relation": ["boolean"],
-        "initial_relation": [StrOptions({"uniform", "identity"})],
-        "marginal": [StrOptions({"centroid", "h", "wasserstein"})],
-        "centroid_space": [StrOptions({"head", "extractor"})],
-        "decay": [Interval(Real, 0, 1, closed="left")],
-        "reduction": [StrOptions({"mean", "sum"})],
-        **CRITIC_CONSTRAINTS,
-    }
-    relation: Tensor
 
-    def __init__(
-        self,
-        lambda_semantic: float = 10.0,
-        lambda_marginal: float = 0.1,
-        lambda_relation: float = 1.0,
-        relation_cost: str = "excess",
-        relation_data: str = "train",
-        holdout: float = 0.1,
-        learn_relation: bool = True,
-        initial_relation: str = "uniform",
-        marginal: str = "centroid",
-        centroid_space: str = "head",
-        decay: float = 0.7,
-        reduction: str = "mean",
-        penalty: float = 10.0,
-        penalty_on: str = "features",
-        critic_hidden: int = 128,
-    ) -> None:
-        super().__init__()
-        self.lambda_semantic = lambda_semantic
-        self.lambda_marginal = lambda_marginal
-        self.lambda_relation = lambda_relation
-        self.relation_cost = relation_cost
-        self.relation_data = relation_data
-        self.holdout = holdout
-        self.learn_relation = learn_relation
-        self.initial_relation = initial_relation
-        self.marginal = marginal
-        self.centroid_space = centroid_space
-        self.decay = decay
-        self.reduction = reduction
-        self.penalty = penalty
-        self.penalty_on = penalty_on
-        self.critic_hidden = critic_hidden
+    lambda_semantic: float = parameter(10.0, NOT_NEGATIVE)
+    lambda_marginal: float = parameter(0.1, NOT_NEGATIVE)
+    lambda_relation: float = parameter(1.0, NOT_NEGATIVE)
+    relation_cost: str = parameter("excess", StrOptions({"excess", "printed", "gap"}))
+    relation_data: str = parameter("train", StrOptions({"train", "holdout"}))
+    holdout: float = parameter(0.1, Interval(Real, 0, 1, closed="neither"))
+    learn_relation: bool = parameter(True, "boolean")
+    initial_relation: str = parameter("uniform", StrOptions({"uniform", "identity"}))
+    marginal: str = parameter("centroid", StrOptions({"centroid", "h", "wasserstein"}))
+    centroid_space: str = parameter("head", StrOptions({"head", "extractor"}))
+    decay: float = parameter(0.7, Interval(Real, 0, 1, closed="left"))
+    reduction: str = parameter("mean", StrOptions({"mean", "sum"}))
+    penalty: float = parameter(10.0, NOT_NEGATIVE)
+    penalty_on: str = parameter("features", PENALTY_ON)
+    critic_hidden: int = parameter(128, AT_LEAST_ONE)
 
     @classmethod
     def printed(cls, **changes: Any) -> Self:
         """Return the objective with what the paper prints: summed distances, 0.1 for both, L_k(h_j) as the cost."""
-        return cls(
-            **{
-                "lambda_semantic": 0.1,
-                "lambda_marginal": 0.1,
-                "relation_cost": "printed",
-                "reduction": "sum",
-                **changes,
-            }
-        )
+        weights: dict[str, Any] = {"lambda_semantic": 0.1, "lambda_marginal": 0.1}
+        return cls(**weights | {"relation_cost": "printed", "reduction": "sum"} | changes)
 
     @classmethod
     def ablation(cls, name: str, **changes: Any) -> Self:
@@ -181,7 +142,7 @@ class GapMTNN(Objective):
             self._add_cost(pairs, losses, distances, batch)
         return Step(loss, losses.detach().diagonal(), terms)
 
-    def _align(self, pairs: Pairs, batch: Batch) -> tuple[Tensor, Tensor, dict[str, Tensor]]:
+    def _align(self, pairs: HeadOutputs, batch: Batch) -> tuple[Tensor, Tensor, dict[str, Tensor]]:
         """Return lambda_1 nabla + lambda_2 r, the weighted distances (K, K) by themselves, and what to record."""
         zero = torch.zeros_like(self.relation)
         semantic = marginal = zero
@@ -197,7 +158,7 @@ class GapMTNN(Objective):
         loss = (self.relation * (semantic + marginal)).sum()
         if self.critics is not None:
             scale = self.lambda_marginal * (self.relation + self.relation.T)
-            found, adversary = self.critics.play(
+            found, adversary = self.critics.adversarial_loss(
                 self.net.extractor, pairs.z, batch, scale, self.penalty, self.penalty_on
             )
             marginal = self.lambda_marginal * found
@@ -207,7 +168,7 @@ class GapMTNN(Objective):
         }
         return loss + adversary, (semantic + marginal).detach(), terms
 
-    def _add_cost(self, pairs: Pairs, losses: Tensor, distances: Tensor, batch: Batch) -> None:
+    def _add_cost(self, pairs: HeadOutputs, losses: Tensor, distances: Tensor, batch: Batch) -> None:
         if self.probes is not None:
             with torch.no_grad():
                 losses = loss_matrix(self.probes.all_pairs(pairs.z, batch.sizes).logits, batch.y, batch.sizes)

@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, ClassVar
+from dataclasses import dataclass
 
 import numpy as np
 import torch
 from sklearn.utils._param_validation import StrOptions
 from torch import Tensor
 
+from gapmin.deep.config import parameter
 from gapmin.deep.heads import Batch, MultitaskNet
 from gapmin.deep.losses import own_losses
 from gapmin.deep.objectives._base import Objective, Step
 from gapmin.deep.relations import min_norm_weights
-from gapmin.deep.shares import only, total, whole
+from gapmin.deep.shares import sizes_of_task, total, whole_sizes
 
 
+@dataclass(eq=False, repr=False)
 class MultiObjective(Objective):
     """Multitask learning as multi-objective optimisation (Sener & Koltun 2018).
 
@@ -36,14 +38,8 @@ class MultiObjective(Objective):
     """
 
     over_processes = True
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "normalise": [StrOptions({"none", "l2", "loss", "loss+"})],
-    }
-    task_weights: Tensor
 
-    def __init__(self, normalise: str = "none") -> None:
-        super().__init__()
-        self.normalise = normalise
+    normalise: str = parameter("none", StrOptions({"none", "l2", "loss", "loss+"}))
 
     def prepare(self, net: MultitaskNet) -> None:
         self.register_buffer("task_weights", torch.full((net.n_tasks,), 1 / net.n_tasks))
@@ -65,13 +61,13 @@ class MultiObjective(Objective):
                 added += gradient
             losses.append(loss.detach())
         task_losses = torch.zeros(len(batch.sizes), device=batch.y.device, dtype=losses[0].dtype)
-        there = [k for k, size in enumerate(whole(batch.sizes)) if size]
+        there = [k for k, size in enumerate(whole_sizes(batch.sizes)) if size]
         task_losses[there] = torch.stack(losses)
         if not torch.is_grad_enabled():
             return Step(task_losses.sum(), task_losses)
         weights = self._weights(jacobian, task_losses[there], batch.sizes)
-        self.task_weights.zero_()
-        self.task_weights[there] = weights.to(self.task_weights)
+        task_weights = self.get_buffer("task_weights").zero_()
+        task_weights[there] = weights.to(task_weights)
         mixed = [
             sum(w * g for w, g in zip(weights.to(row[0]), row, strict=True)) for row in zip(*jacobian, strict=True)
         ]
@@ -81,11 +77,11 @@ class MultiObjective(Objective):
     def _parts(self, batch: Batch) -> list[tuple[int, Batch]]:
         """Return each present task's rows as a batch of its own."""
         return [
-            (k, Batch(x, y, only(batch.sizes, k)))
+            (k, Batch(x, y, sizes_of_task(batch.sizes, k)))
             for k, (x, y) in enumerate(
                 zip(batch.x.split(list(batch.sizes)), batch.y.split(list(batch.sizes)), strict=True)
             )
-            if whole(batch.sizes)[k]
+            if whole_sizes(batch.sizes)[k]
         ]
 
     def _weights(self, jacobian: list[tuple[Tensor, ...]], losses: Tensor, sizes: Sequence[int]) -> Tensor:

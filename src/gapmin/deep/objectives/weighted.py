@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from numbers import Real
-from typing import Any, ClassVar
 
 import torch
 from sklearn.utils._param_validation import Interval
-from torch import Tensor
 
+from gapmin.deep.config import POSITIVE, parameter
 from gapmin.deep.heads import Batch, MultitaskNet
 from gapmin.deep.losses import loss_matrix
 from gapmin.deep.objectives._base import Objective, Step, row_counts
 from gapmin.deep.relations import RunningCost, relation_by_entropy
 
 
+@dataclass(eq=False, repr=False)
 class Weighted(Objective):
     """A weighted risk over all tasks, the weights by a probabilistic rule (after Murugesan et al. 2016).
 
@@ -35,16 +36,9 @@ class Weighted(Objective):
     """
 
     over_processes = True
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "own": [Interval(Real, 0, 1, closed="both")],
-        "temperature": [Interval(Real, 0, None, closed="neither")],
-    }
-    relation: Tensor
 
-    def __init__(self, own: float = 0.5, temperature: float = 1.0) -> None:
-        super().__init__()
-        self.own = own
-        self.temperature = temperature
+    own: float = parameter(0.5, Interval(Real, 0, 1, closed="both"))
+    temperature: float = parameter(1.0, POSITIVE)
 
     def prepare(self, net: MultitaskNet) -> None:
         K = net.n_tasks

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.preprocessing import StandardScaler
 
-from gapmin.linear import InstanceWeightingClassifier, InstanceWeightingRegressor
+from gapmin.linear.instance_weighting import InstanceWeightingClassifier, InstanceWeightingRegressor
 
 GAP_PARTS = ("source", "target")
 

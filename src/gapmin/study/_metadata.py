@@ -1,9 +1,9 @@
-"""What stands beside a model in its file: what it was made with, weights and notes; read with suspicion."""
+"""What stands beside a model in its file: what it was made with, weights and notes; checked when it is read."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, fields
 from typing import Any
 
 import numpy as np
@@ -35,27 +35,22 @@ class StudyFile:
     sha256: str
 
 
-def remembered(about: Mapping[str, Any]) -> dict[str, Any]:
+def from_json(about: Mapping[str, Any]) -> dict[str, Any]:
     """Return what stands beside a model; anything that is not as `StudyModel.about` wrote it raises an error."""
-    files = tuple(
-        StudyFile(
-            _text(each["role"]), _text(each["name"]), _text(each["file"]), int(each["n_rows"]), _text(each["sha256"])
-        )
-        for each in about["files"]
-    )
+    files = _records(StudyFile, about["files"])
     if [each.role for each in files] != ["target", *("source" for _ in files[1:])]:
         raise ValueError("its files are not a target and its sources")
     asked, found = about["asked"], about["explanation"]
     columns: dict[str, tuple[WeightGroup, ...]] = {}
     for each in found["columns"]:
-        columns[_text(each["column"])] = (*columns.get(each["column"], ()), _group(each))
+        columns[_text(each["column"])] = (*columns.get(each["column"], ()), *_records(WeightGroup, [each]))
     explanation = Explanation(
         ratio=np.empty(0),
-        sources=tuple(map(_group, found["sources"])),
-        classes=tuple(map(_group, found["classes"])),
+        sources=_records(WeightGroup, found["sources"]),
+        classes=_records(WeightGroup, found["classes"]),
         columns=columns,
-        used=tuple(map(_use, found["used"])),
-        dropped=tuple(map(_use, found["dropped"])),
+        used=_records(RowUse, found["used"]),
+        dropped=_records(RowUse, found["dropped"]),
     )
     if [group.name for group in explanation.sources] != [each.name for each in files]:
         raise ValueError("its weights are not those of its files")
@@ -64,10 +59,11 @@ def remembered(about: Mapping[str, Any]) -> dict[str, Any]:
         _text(verdict[name])
     if not isinstance(verdict["transfers"], bool):
         raise TypeError(f"transfers is {verdict['transfers']!r}")
+    errors = {name: about["errors"][name] for name in ("with_sources", "target_only")}
     return {
         "files": files,
         "verdict": verdict,
-        "errors": {name: _number(about["errors"][name]) for name in ("with_sources", "target_only")},
+        "errors": {name: None if error is None else float(error) for name, error in errors.items()},
         "explanation": explanation,
         "notes": tuple(map(_text, about["notes"])),
         "asked": {
@@ -78,24 +74,25 @@ def remembered(about: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def _group(each: Mapping[str, Any]) -> WeightGroup:
-    shares = (float(each["share_of_rows"]), float(each["share_of_weight"]))
-    ratio = _number(each["ratio"])
-    return WeightGroup(_text(each["name"]), int(each["n_rows"]), *shares, np.nan if ratio is None else ratio)
-
-
-def _use(each: Mapping[str, Any]) -> RowUse:
-    label = each["label"]
-    if not isinstance(label, str | int | float):
-        raise TypeError(f"a row has the label {label!r}")
-    return RowUse(_text(each["source"]), int(each["row"]), label, float(each["ratio"]))
-
-
-def _number(given: Any) -> float | None:
-    return None if given is None else float(given)
+def _records(kind: Any, given: Iterable[Mapping[str, Any]]) -> tuple[Any, ...]:
+    """Return dataclasses from dictionaries, each field as its annotation says."""
+    return tuple(kind(**{each.name: _AS[each.type](one[each.name]) for each in fields(kind)}) for one in given)
 
 
 def _text(given: Any) -> str:
     if not isinstance(given, str):
         raise TypeError(f"{given!r} is no text")
     return given
+
+
+def _number(given: Any) -> float:
+    return np.nan if given is None else float(given)
+
+
+def _label(given: Any) -> Any:
+    if not isinstance(given, str | int | float):
+        raise TypeError(f"a row has the label {given!r}")
+    return given
+
+
+_AS: dict[Any, Callable[[Any], Any]] = {"str": _text, "int": int, "float": _number, "Any": _label}

@@ -1,4 +1,4 @@
-"""alpha_k: how much say a learner has, given its error."""
+"""alpha_k: the weight of a learner in the vote, given its error."""
 
 from __future__ import annotations
 
@@ -8,24 +8,24 @@ from collections.abc import Iterable
 import numpy as np
 
 PERFECT = -math.log(np.finfo(np.float64).eps)
-"""Say of a learner without an error, beyond that of all others together."""
+"""Weight of a learner without an error, beyond that of all others together."""
 
 
-def say_of(error: float, n_classes: int, others: Iterable[float] = ()) -> float:
+def vote_weight(error: float, n_classes: int, others: Iterable[float] = ()) -> float:
     """log((1 - error) / error), plus log(n_classes - 1) for more than two classes (SAMME).
 
-    An error of 0 (or 1) has a large finite say (or its negative): more than all `others` together, so that the
+    An error of 0 (or 1) has a large finite weight (or its negative): more than all `others` together, so that the
     learner decides.
 
     Examples
     --------
-    >>> say_of(0.25, 2)
+    >>> vote_weight(0.25, 2)
     1.0986...
-    >>> say_of(0.0, 2, [1.0, 2.0])
+    >>> vote_weight(0.0, 2, [1.0, 2.0])
     39.04...
     """
     if error <= 0:
         return PERFECT + sum(abs(alpha) for alpha in others)
     if error >= 1:
-        return -say_of(0.0, n_classes, others)
+        return -vote_weight(0.0, n_classes, others)
     return math.log1p(-error) - math.log(error) + math.log(n_classes - 1)

@@ -1,0 +1,23 @@
+"""Options and arguments that several commands have, each declared once."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+TargetFile = Annotated[
+    Path, typer.Option(metavar="FILE", help="Rows like those that a model is wanted for: CSV, TSV or Parquet.")
+]
+SourceFiles = Annotated[list[Path], typer.Option(metavar="FILE", help="Another file with that label; once for each.")]
+LabelColumn = Annotated[str, typer.Option(metavar="COLUMN", help="The column to predict, which every file has.")]
+TaskName = Annotated[
+    str | None,
+    typer.Option(metavar="TASK", help="classification or regression. [default: as the target's labels are]"),
+]
+DroppedColumns = Annotated[
+    list[str] | None, typer.Option(metavar="COLUMN", help="A column to leave out; once for each.")
+]
+Jobs = Annotated[int | None, typer.Option(help="Processes. [default: one a core]")]
+Seed = Annotated[int, typer.Option(help="Random seed: the same gives the same result.")]
+ModelFile = Annotated[Path, typer.Argument(metavar="MODEL", help="What gapmin fit wrote.")]
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON for other programs, and nothing else.")]

@@ -1,0 +1,107 @@
+"""What commands print: JSON, notes, tables of weights; names in them are shown as they are."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import typer
+
+from gapmin._utils.text import counted, printable
+
+if TYPE_CHECKING:
+    from gapmin.reporting.table import Table
+    from gapmin.selection.explanation import RowUse, WeightGroup
+    from gapmin.study import Study
+    from gapmin.study.model import StudyModel
+
+_MOST_GROUPS = 12
+
+
+def print_json(content: Any) -> None:
+    """Print one JSON value."""
+    text = json.dumps(content, indent=2, ensure_ascii=False, allow_nan=False)
+    try:
+        text.encode()
+    except UnicodeEncodeError:  # of a file's name that is no UTF-8
+        text = json.dumps(content, indent=2, allow_nan=False)
+    typer.echo(text)
+
+
+def print_tables(tables: Sequence[Table]) -> None:
+    """Print tables with an empty line before each; names in them are no markup."""
+    from rich.console import Console
+
+    from gapmin.reporting.terminal import to_rich
+
+    console = Console(highlight=False, markup=False, emoji=False)
+    for table in tables:
+        console.print()
+        console.print(to_rich(table))
+
+
+def print_notes(notes: Sequence[str], *, err: bool = False) -> None:
+    """Print what was decided on reading files."""
+    for note in notes:
+        typer.echo(f"note: {printable(note)}", err=err)
+
+
+def print_study(study: Study, paths: Sequence[object], notes: Sequence[str]) -> None:
+    """Print which files were read, what was decided, and what is predicted from what."""
+    sizes = [len(y) for _, y in (study.target, *study.sources.values())]
+    for k, (path, size) in enumerate(zip(paths, sizes, strict=True)):
+        typer.echo(f"{'source' if k else 'target'}  {printable(str(path))}  {counted(size, 'row')}")
+    print_notes(notes)
+    kinds = [("number", "numbers"), ("boolean", "booleans"), ("category", "categories")]
+    by_kind = [counted(n, *kind) for kind in kinds if (n := len(study.schema.of_kind(kind[0])))]
+    columns = counted(len(study.schema.columns), "column")
+    typer.echo(f"\nPredicting {printable(study.schema.label)} from {columns} ({', '.join(by_kind)}) ...")
+
+
+def print_verdict(model: StudyModel) -> None:
+    """Print whether a model uses its sources, and what it is."""
+    typer.echo(f"{printable(str(model.verdict['sentence']))}\nChosen: {printable(str(model.verdict['chosen']))}")
+
+
+def domain_table(model: StudyModel, groups: Sequence[WeightGroup]) -> Table:
+    """Return the weight of each file."""
+    caption = f"Weight of the target and its {counted(len(groups) - 1, 'source')}"
+    table = group_table(caption, groups, at_most=len(groups))
+    roles = [" (target)" if each.role == "target" else "" for each in model.files]
+    rows = [[replace(row[0], detail=role), *row[1:]] for row, role in zip(table.rows, roles, strict=True)]
+    return replace(table, rows=rows)
+
+
+def group_table(caption: str, groups: Sequence[WeightGroup], *, at_most: int = _MOST_GROUPS) -> Table:
+    """Return a table of weights; of many groups, those with the most rows."""
+    shown = groups if len(groups) <= at_most else sorted(groups, key=lambda each: -each.n_rows)[:at_most]
+    rows = [
+        [
+            printable(each.name),
+            f"{each.n_rows:,}",
+            f"{100 * each.share_of_rows:.1f}%",
+            f"{100 * each.share_of_weight:.1f}%",
+            f"{each.ratio:.2f}",
+        ]
+        for each in shown
+    ]
+    notes = [f"{len(groups) - len(shown):,} more with fewer rows"] if len(groups) > len(shown) else []
+    return _table(caption, ["", "rows", "of rows", "of weight", "a row weighs"], rows, notes)
+
+
+def row_table(caption: str, uses: Sequence[RowUse], label: str) -> Table:
+    """Return a table of single rows."""
+
+    def shown(value: Any) -> str:  # a number without the digits that no one reads
+        return f"{value:.6g}" if isinstance(value, float) else printable(str(value))
+
+    rows = [[printable(each.source), f"{each.row:,}", shown(each.label), f"{each.ratio:.3g}"] for each in uses]
+    return _table(caption, ["", "row", printable(label), "it weighs"], rows)
+
+
+def _table(caption: str, header: list[str], rows: list[list[str]], notes: Sequence[str] = ()) -> Table:
+    from gapmin.reporting.table import Entry, Table
+
+    return Table(caption, header, [list(map(Entry, row)) for row in rows], notes=notes)

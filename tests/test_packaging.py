@@ -1,0 +1,15 @@
+"""What pyproject.toml promises about versions."""
+
+import re
+import tomllib
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+
+
+def test_the_oldest_versions_allowed_are_those_tested():
+    declared = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["dependencies"]
+    tested = re.findall(r"^([\w-]+)==([\d.]+)", (ROOT / "constraints-min.txt").read_text(), flags=re.MULTILINE)
+    first = dict(reversed(tested))  # the lines of one package begin with the oldest Python
+    for name, oldest in (each.split(">=") for each in declared):
+        assert first[name].removesuffix(".0") == oldest
