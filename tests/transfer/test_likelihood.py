@@ -44,19 +44,22 @@ def test_no_row_of_a_class_can_cost_more_than_the_uniform_share():
     assert found == pytest.approx(np.log([0.025, 0.975]))
 
 
-def test_offset_and_slope_minimise_the_penalised_squares():
+def test_a_correction_far_beyond_its_noise_is_that_of_least_squares():
     rng = np.random.default_rng(0)
-    p = rng.normal(size=9)
-    y = 4 + 3 * p + rng.normal(size=9)
-    train = np.ones((1, 9), dtype=bool)
-    centre, offset, slope = correct_values(p, y, train, slope=True)
+    p = rng.normal(size=40)
+    y = 1000 + 50 * p + rng.normal(size=40)
+    centre, offset, slope = correct_values(p, y, np.ones((1, 40), dtype=bool), slope=True)
+    best_slope, best_level = np.polyfit(p, y, 1)
+    assert slope[0] == pytest.approx(best_slope, rel=1e-3)
+    assert centre[0] + offset[0] == pytest.approx(best_level + best_slope * centre[0], rel=1e-3)
 
-    def loss(at):
-        corrected = centre + at[0] + at[1] * (p - centre)
-        return ((y - corrected) ** 2).sum() + SHRINKAGE * ((corrected - p) ** 2).mean()
 
-    best = optimize.minimize(loss, [0.0, 1.0], tol=1e-12).x
-    assert [offset[0], slope[0]] == pytest.approx(best, abs=1e-5)
+def test_a_correction_within_its_noise_is_not_made():
+    p = np.array([0.0, 1.0, 2.0, 3.0])
+    y = p + np.array([1.0, -1.0, 1.0, -1.0]) + 0.01
+    _, offset, slope = correct_values(p, y, np.ones((1, 4), dtype=bool), slope=True)
+    assert offset == [0.0]
+    assert slope == [1.0]
 
 
 def test_a_slope_is_never_negative():

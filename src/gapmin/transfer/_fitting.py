@@ -14,13 +14,12 @@ from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import has_fit_parameter
 
 from gapmin._utils.parallel import one_thread
-from gapmin.boosting._learners import seed_unseeded
+from gapmin._utils.typing import Array
+from gapmin.boosting.building_blocks import seed_unseeded
 
 from ._likelihood import apply_to_classes, apply_to_values
 from .evidence import Sources
 from .library import AS_IS, RELEVANT, Learner, column_moments
-
-Array = NDArray[np.float64]
 
 TARGET, HALF, NATURAL, RECALIBRATED = "target", "half", "natural", "recalibrated"
 """Forms: the target's rows alone; pooled with half of the weight on the target; pooled as rows are; corrected."""
@@ -84,7 +83,7 @@ class Setting:
 
 
 @dataclass(frozen=True)
-class Fitted:
+class FittedLearner:
     """A fitted learner with the treatment of its columns and the correction of its output.
 
     Attributes
@@ -118,7 +117,7 @@ class Fitted:
 
 def fit_learner(
     data: Data, learner: Learner, form: str, sources: Sources, train: NDArray[np.intp], seed: int, *, last: bool = False
-) -> Fitted:
+) -> FittedLearner:
     """Fit a learner to some target rows and all rows of the sources.
 
     Parameters
@@ -152,7 +151,7 @@ def fit_learner(
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         _fit_weighted(estimator, X, y, of_target.size, form)
-    return Fitted(estimator, mean, scale, learner.power, data.n_classes)
+    return FittedLearner(estimator, mean, scale, learner.power, data.n_classes)
 
 
 def _scaled(X: Any, mean: Array, scale: Array) -> Any:

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import gammaln, logsumexp, softmax
 
-Array = NDArray[np.float64]
+from gapmin._utils.typing import Array
 
 UNIFORM_SHARE = 0.05
 """Of a uniform guess that probabilities are mixed with, so that no single row decides."""
@@ -15,7 +15,7 @@ VARIANCE_SCALE = 0.1
 """The scale of the prior of a regression's error variance, in variances of the target's labels."""
 
 SHRINKAGE = 0.5
-"""Rows' worth of belief that a source's predictions are right as they are."""
+"""The strength of the penalty on class biases and on the factor of log-probabilities, less 1."""
 
 _STEPS = 30
 _CONVERGED = 1e-8
@@ -93,7 +93,8 @@ def mixture_log_likelihood(parts: list[float]) -> float:
 def correct_values(predicted: Array, y: Array, train: NDArray[np.bool_], *, slope: bool) -> tuple[Array, Array, Array]:
     """Fit offset and slope of a source's predictions to target rows, shrunk to 0 and 1; several fits at once.
 
-    A penalty that is worth `SHRINKAGE` rows holds the correction back: rows whose labels are the predictions.
+    Each is shrunk by the positive part of James and Stein's factor, 1 - variance / square: a correction within its own
+    noise is not made, and one far beyond it is made whole, whatever its unit.
 
     Parameters
     ----------
@@ -113,22 +114,32 @@ def correct_values(predicted: Array, y: Array, train: NDArray[np.bool_], *, slop
     --------
     >>> p, train = np.arange(4.0), np.ones((1, 4), dtype=bool)
     >>> centre, offset, factor = correct_values(p, 5 + 2 * p, train, slope=True)
-    >>> bool(offset[0] > 5), bool(1 < factor[0] < 2)
-    (True, True)
+    >>> round(float(centre[0] + offset[0]), 6), round(float(factor[0]), 6)
+    (8.0, 2.0)
     """
     n = train.sum(axis=1)
     weight = train / n[:, None]
     centre = weight @ predicted
     residual = y - predicted
-    offset = weight @ residual * n / (n + SHRINKAGE)
-    if not slope:
-        return centre, offset, np.ones(len(train))
+    offset = weight @ residual
     around = predicted - centre[:, None]
     spread = (weight * around**2).sum(axis=1)
-    joint = (weight * around * residual).sum(axis=1)
     tiny = spread <= 1e-12 * (1e-300 + np.abs(predicted).max() ** 2)
-    change = np.where(tiny, 0.0, n / (n + SHRINKAGE) * joint / np.where(tiny, 1.0, spread))
+    change = np.zeros(len(train))
+    if slope:
+        joint = (weight * around * residual).sum(axis=1)
+        change = np.where(tiny, 0.0, joint / np.where(tiny, 1.0, spread))
+    left = residual - offset[:, None] - change[:, None] * around
+    noise = (weight * left**2).sum(axis=1) * n / np.maximum(n - 1 - slope, 1)
+    offset = offset * _james_stein(offset, noise / n)
+    change = change * _james_stein(change, noise / (n * np.where(tiny, 1.0, spread)))
     return centre, offset, np.maximum(1 + change, 0.0)
+
+
+def _james_stein(value: Array, variance: Array) -> Array:
+    """Return what is left of a value after shrinking it towards 0 by its own noise."""
+    square = value**2
+    return np.where(square > variance, 1 - variance / np.where(square > 0, square, 1.0), 0.0)
 
 
 def correct_classes(

@@ -12,11 +12,11 @@ from numpy.typing import NDArray
 from scipy.special import softmax
 from sklearn.utils import _safe_indexing
 
-from gapmin.selection._columns import is_match, likeness
+from gapmin.transfer._columns import is_match, likeness
 
-from ._fitting import RECALIBRATED, Data, Fitted, fit_learner
+from ._fitting import RECALIBRATED, Data, FittedLearner, fit_learner
 from ._likelihood import correct_classes, correct_values, mix_uniform
-from .evaluate import Engine, Evaluated, draw_folds
+from .evaluate import Evaluated, Evaluator, draw_folds
 from .evidence import (
     USE_FROM,
     Evidence,
@@ -93,7 +93,7 @@ def collect_evidence(
     sizes = {number: int((data.domain == number).sum()) for number in numbers}
     searched, repeated = without_repeated_rows(data)
     searched = sample_sources(searched, numbers, max_source_rows, seed)
-    engine = Engine(
+    evaluator = Evaluator(
         searched,
         learners,
         draw_folds(searched, n_splits, n_repeats, seed),
@@ -101,20 +101,20 @@ def collect_evidence(
         seed=seed,
     )
     sets = candidate_sets(numbers)
-    evaluated = engine.evaluate(sets)
-    brackets = {members: _brackets(engine, evaluated, members) for members in sets}
+    evaluated = evaluator.evaluate(sets)
+    brackets = {members: _brackets(evaluator, evaluated, members) for members in sets}
     union = union_of_helpful({members: value for members, (_, value, _) in brackets.items()})
     if union and union not in evaluated:
         sets.append(union)
-        evaluated |= engine.evaluate([union])
-        brackets[union] = _brackets(engine, evaluated, union)
+        evaluated |= evaluator.evaluate([union])
+        brackets[union] = _brackets(evaluator, evaluated, union)
     permuted = [] if aligned else [number for number in numbers if _looks_permuted(searched, number, seed)]
     prior = prior_weights(sets, len(numbers), permuted, odds) if numbers else np.ones(1)
     weight = posterior_weights(prior, np.array([brackets[members][1] for members in sets]))
     hypotheses = [
         Hypothesis(
             members,
-            engine.log_likelihood(evaluated[members].predicted),
+            evaluator.log_likelihood(evaluated[members].predicted),
             brackets[members][0],
             evaluated[members].without_rows,
             brackets[members][1],
@@ -126,7 +126,7 @@ def collect_evidence(
         for members, p, w in zip(sets, prior, weight, strict=True)
     ]
     verdicts = judge(hypotheses, names, sizes, {})
-    noted = _findings(engine, evaluated, names, permuted, repeated)
+    noted = _findings(evaluator, evaluated, names, permuted, repeated)
     verdicts = tuple(replace(each, findings=tuple(noted.get(each.number, ()))) for each in verdicts)
     evidence = Evidence(
         tuple(hypotheses), verdicts, "classification" if data.n_classes else "regression", searched.target.size
@@ -134,7 +134,7 @@ def collect_evidence(
     return Collected(evidence, evaluated)
 
 
-def fit_hypothesis(data: Data, evaluated: Evaluated, seed: int) -> list[Fitted]:
+def fit_hypothesis(data: Data, evaluated: Evaluated, seed: int) -> list[FittedLearner]:
     """Return the models of a hypothesis, one of each kind, fitted on all rows."""
     models = []
     for setting in evaluated.chosen.values():
@@ -201,9 +201,11 @@ def _take(data: Data, rows: NDArray[np.intp]) -> Data:
     return Data(_safe_indexing(data.X, rows), data.y[rows], data.domain[rows], data.n_classes, data.numeric)
 
 
-def _brackets(engine: Engine, evaluated: Mapping[Sources, Evaluated], members: Sources) -> tuple[float, float, float]:
+def _brackets(
+    evaluator: Evaluator, evaluated: Mapping[Sources, Evaluated], members: Sources
+) -> tuple[float, float, float]:
     """Return the first bracket, the evidence and its standard error; zeros for the target alone."""
-    return engine.evidence(evaluated[members], evaluated[()]) if members else (0.0, 0.0, 0.0)
+    return evaluator.evidence(evaluated[members], evaluated[()]) if members else (0.0, 0.0, 0.0)
 
 
 def _looks_permuted(data: Data, number: int, seed: int) -> bool:
@@ -211,7 +213,7 @@ def _looks_permuted(data: Data, number: int, seed: int) -> bool:
 
 
 def _findings(
-    engine: Engine,
+    evaluator: Evaluator,
     evaluated: Mapping[Sources, Evaluated],
     names: Mapping[int, str],
     permuted: Sequence[int],
@@ -222,7 +224,7 @@ def _findings(
     for number in names:
         found = noted.setdefault(number, [])
         made = evaluated.get((number,))
-        if made is not None and made.source_alone is not None and _looks_reversed(engine, made.source_alone):
+        if made is not None and made.source_alone is not None and _looks_reversed(evaluator, made.source_alone):
             found.append("its labels look reversed")
         if number in permuted:
             found.append("its columns look permuted: check their order")
@@ -231,14 +233,14 @@ def _findings(
     return noted
 
 
-def _looks_reversed(engine: Engine, predicted: NDArray[np.float64]) -> bool:
+def _looks_reversed(evaluator: Evaluator, predicted: NDArray[Any]) -> bool:
     """Tell whether a source's predictions fit far better when turned round, by the odds that count as clear."""
-    turned = softmax(-np.log(mix_uniform(predicted)), axis=1) if engine.data.n_classes else -predicted
+    turned = softmax(-np.log(mix_uniform(predicted)), axis=1) if evaluator.data.n_classes else -predicted
     fits = [
         np.mean(
             [
-                engine.log_likelihood(engine.correct(each, repeat, slope=True)[None])
-                for repeat in range(len(engine.repeats))
+                evaluator.log_likelihood(evaluator.correct(each, repeat, slope=True)[None])
+                for repeat in range(len(evaluator.repeats))
             ]
         )
         for each in (turned, predicted)

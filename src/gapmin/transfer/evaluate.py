@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from sklearn.model_selection import KFold, StratifiedKFold
 
 from gapmin._utils.parallel import run_parallel
+from gapmin._utils.typing import Array
 
 from ._fitting import HALF, NATURAL, RECALIBRATED, TARGET, Data, Setting, held_out
 from ._likelihood import (
@@ -26,8 +27,6 @@ from ._likelihood import (
 )
 from .evidence import Sources, combine_brackets
 from .library import Learner
-
-Array = NDArray[np.float64]
 
 
 def draw_folds(data: Data, n_splits: int, n_repeats: int, seed: int) -> list[list[NDArray[np.intp]]]:
@@ -72,7 +71,7 @@ Key = tuple[Sources, Setting, int, int]
 """A fit: the hypothesis, the setting, the repeat and the fold."""
 
 
-class Engine:
+class Evaluator:
     """Evaluates hypotheses on the same folds.
 
     Parameters

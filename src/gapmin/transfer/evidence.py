@@ -8,10 +8,10 @@ from itertools import chain
 from math import comb, exp, log
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import logsumexp
 
-Array = NDArray[np.float64]
+from gapmin._utils.typing import Array
+
 Sources = tuple[int, ...]
 """A hypothesis: the numbers of the sources that are used, ascending; empty for the target alone."""
 

@@ -19,7 +19,7 @@ from sklearn.linear_model import Ridge
 from sklearn.model_selection import ParameterGrid
 
 from gapmin.linear import WeightedLogisticRegression
-from gapmin.selection._kernel import KernelClassifier, KernelRegressor
+from gapmin.transfer.kernel import KernelClassifier, KernelRegressor
 
 AS_IS, SCALED, RELEVANT = "as they are", "scaled", "scaled by relevance"
 """How columns reach a learner: unchanged; with unit variance; each by the size of its correlation with the label."""

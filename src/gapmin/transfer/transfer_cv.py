@@ -18,10 +18,11 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import validate_data
 
 from gapmin._utils.parallel import run_parallel
+from gapmin._utils.typing import Array
 from gapmin.base import TransferMetaEstimator
 from gapmin.linear import WeightedLogisticRegression
 
-from ._fitting import HALF, NATURAL, TARGET, Data, Fitted, Setting
+from ._fitting import HALF, NATURAL, TARGET, Data, FittedLearner, Setting
 from ._likelihood import VARIANCE_SCALE, mix_uniform
 from .collect import collect_evidence, fit_hypothesis
 from .evidence import Evidence, Sources
@@ -29,7 +30,6 @@ from .library import Learner, default_learners, own_learners
 
 __all__ = ["TransferClassifierCV", "TransferRegressorCV"]
 
-Array = NDArray[np.float64]
 
 _FEWEST_ROWS = 4
 _LARGEST_LABEL = 1e100
@@ -41,11 +41,11 @@ class HypothesisMixture(BaseEstimator):
 
     Attributes
     ----------
-    models_ : dict of tuple to list of Fitted
+    models_ : dict of tuple to list of FittedLearner
     weights_ : dict of tuple to float
     """
 
-    def __init__(self, models: dict[Sources, list[Fitted]], weights: dict[Sources, float]) -> None:
+    def __init__(self, models: dict[Sources, list[FittedLearner]], weights: dict[Sources, float]) -> None:
         self.models = models
         self.weights = weights
 
@@ -111,7 +111,7 @@ class _TransferCV(TransferMetaEstimator):
         self._check_estimator()
         rows, _ = self._validate_training_data(X, y, sample_domain, None)
         n_classes = self.classes_.size if isinstance(self, ClassifierMixin) else 0
-        data = Data(rows.X, rows.y, rows.domain, n_classes, self.estimator is None)
+        data = Data(rows.X, self._codes(rows.y), rows.domain, n_classes, self.estimator is None)
         n_target = data.target.size
         if n_target < _FEWEST_ROWS:
             raise ValueError(
@@ -153,6 +153,10 @@ class _TransferCV(TransferMetaEstimator):
         if self.sources == "auto":
             return kept
         return {(): 1.0} if self.sources == "none" or not every else {tuple(sorted(every)): 1.0}
+
+    def _codes(self, y: NDArray[Any]) -> NDArray[Any]:
+        """Return the labels as the learners see them."""
+        return y
 
     def _remember_residuals(self, data: Data, predicted: Array) -> None:
         """Nothing to remember of classes."""
@@ -257,14 +261,19 @@ class TransferClassifierCV(ClassifierMixin, _TransferCV):
     def _default_learner(self) -> BaseEstimator:
         return WeightedLogisticRegression()
 
+    def _codes(self, y: NDArray[Any]) -> NDArray[Any]:
+        """Number the classes by how many rows they have and which comes first, so that their names change nothing."""
+        _, first, counts = np.unique(y, return_index=True, return_counts=True)
+        self._class_code = np.argsort(np.lexsort((first, counts)))
+        return np.asarray(self._class_code[y])
+
     def predict_proba(self, X: Any) -> Array:
         """Return the probability of each class, in the order of `classes_`, mixed with 5% of a uniform guess."""
-        return mix_uniform(self.best_estimator_.predict(self._checked(X)))
+        return mix_uniform(self.best_estimator_.predict(self._checked(X)))[:, self._class_code]
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Return the most probable class of each row."""
-        X = self._checked(X)
-        return np.asarray(self.classes_[self.best_estimator_.predict(X).argmax(axis=1)])
+        return np.asarray(self.classes_[self.predict_proba(X).argmax(axis=1)])
 
 
 class TransferRegressorCV(RegressorMixin, _TransferCV):
