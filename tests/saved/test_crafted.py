@@ -18,7 +18,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 from gapmin.saved import ModelFileError, _compiled, load_model, save_model
 from gapmin.selection import WeightedPoolingClassifier
-from gapmin.selection._kernel import KernelClassifier
+from gapmin.transfer.kernel import KernelClassifier
 from gapmin_support import crafted
 from gapmin_support.crafted import NUMBERS, add_entry, node, pairs, seal_members, several, text, thing
 

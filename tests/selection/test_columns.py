@@ -12,13 +12,13 @@ from sklearn.linear_model import Ridge
 from sklearn.preprocessing import StandardScaler, scale
 
 from gapmin import TransferRegressorCV
-from gapmin.selection import _columns
 from gapmin.selection._candidates import Kit, Learner
-from gapmin.selection._columns import is_match, likeness
 from gapmin.selection._data import Data
 from gapmin.selection._kinship import credit, together
 from gapmin.selection._plan import look
 from gapmin.selection._search import Search
+from gapmin.transfer import _columns
+from gapmin.transfer._columns import is_match, likeness
 
 N_TARGET, N_SOURCE = 20, 150
 TARGET, SOURCE = np.split(np.arange(N_TARGET + N_SOURCE), [N_TARGET])

@@ -32,8 +32,8 @@ GAPMIN_ESTIMATORS = (
 """Every public estimator but the networks, which have a format of their own (`gapmin.deep`)."""
 
 KERNEL_ESTIMATORS = (
-    "gapmin.selection._kernel.KernelClassifier",
-    "gapmin.selection._kernel.KernelRegressor",
+    "gapmin.transfer.kernel.KernelClassifier",
+    "gapmin.transfer.kernel.KernelRegressor",
 )
 
 GAPMIN_PARTS = (

@@ -26,10 +26,10 @@ from gapmin.base import fit_with_domains
 from gapmin.boosting import GapBoostClassifier, GapBoostRegressor
 from gapmin.boosting.building_blocks import seed_unseeded
 from gapmin.linear import WeightedLogisticRegression
-from gapmin.selection._kernel import KernelClassifier, KernelRegressor
 from gapmin.selection._relevance import RelevanceScaler
 from gapmin.selection._tempered import TemperedClassifier
 from gapmin.selection.pooling import WeightedPoolingClassifier, WeightedPoolingRegressor
+from gapmin.transfer.kernel import KernelClassifier, KernelRegressor
 
 TARGET_ONLY, POOLING, GAP_WEIGHTING, GAPBOOST = METHODS = ("target only", "pooling", "gap weighting", "gapBoost")
 """The ways of using the sources, the simplest first."""

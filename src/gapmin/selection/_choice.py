@@ -11,11 +11,11 @@ import numpy as np
 from gapmin._utils.statistics import TTest, corrected_t_test
 from gapmin.selection._blend import Blend
 from gapmin.selection._candidates import METHODS, TARGET_ONLY, Candidate
-from gapmin.selection._columns import is_match
 from gapmin.selection._held_out import Trial
 from gapmin.selection._kinship import BY_CHANCE
 from gapmin.selection._search import Search
 from gapmin.selection._witnesses import in_standard_errors
+from gapmin.transfer._columns import is_match
 
 _IN_DOUBT, _SURE = 4.0, 10.0
 """The support of sources, in standard errors, up to which doubt is largest, and from which on there is none."""

@@ -14,7 +14,6 @@ from gapmin._utils.typing import Array
 from gapmin.domains import TargetKFold
 from gapmin.selection._blend import Blend, greedy_weights
 from gapmin.selection._candidates import GAPBOOST, POOLING, Candidate
-from gapmin.selection._columns import is_match, likeness
 from gapmin.selection._data import Data
 from gapmin.selection._held_out import Fold, Outsider, Trial, held_out
 from gapmin.selection._kinship import (
@@ -28,6 +27,7 @@ from gapmin.selection._kinship import (
     together,
 )
 from gapmin.selection._witnesses import Heard, Testimony, Witnesses
+from gapmin.transfer._columns import is_match, likeness
 
 _FEWEST_LEFT = 8
 _FEWEST_ALONE = 3

@@ -9,8 +9,8 @@ from sklearn.kernel_ridge import KernelRidge
 from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from gapmin.selection import _kernel
-from gapmin.selection._kernel import KernelClassifier, KernelRegressor
+from gapmin.transfer import kernel as _kernel
+from gapmin.transfer.kernel import KernelClassifier, KernelRegressor
 
 
 @parametrize_with_checks([KernelClassifier(), KernelRegressor()])
