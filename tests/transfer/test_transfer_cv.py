@@ -14,7 +14,7 @@ pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceW
 
 
 @pytest.mark.slow
-@parametrize_with_checks([TransferClassifierCV(n_repeats=1), TransferRegressorCV(n_repeats=1)])
+@parametrize_with_checks([TransferClassifierCV(n_splits=2, n_repeats=1), TransferRegressorCV(n_splits=2, n_repeats=1)])
 def test_scikit_learn_checks(estimator, check):
     check(estimator)
 

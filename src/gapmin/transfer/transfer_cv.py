@@ -269,7 +269,8 @@ class TransferClassifierCV(ClassifierMixin, _TransferCV):
 
     def predict_proba(self, X: Any) -> Array:
         """Return the probability of each class, in the order of `classes_`, mixed with 5% of a uniform guess."""
-        return mix_uniform(self.best_estimator_.predict(self._checked(X)))[:, self._class_code]
+        X = self._checked(X)
+        return mix_uniform(self.best_estimator_.predict(X))[:, self._class_code]
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Return the most probable class of each row."""
@@ -301,7 +302,8 @@ class TransferRegressorCV(RegressorMixin, _TransferCV):
 
     def predict(self, X: Any) -> Array:
         """Return the value of each row."""
-        return self.best_estimator_.predict(self._checked(X))
+        X = self._checked(X)
+        return self.best_estimator_.predict(X)
 
     def _remember_residuals(self, data: Data, predicted: Array) -> None:
         squares = float(((predicted - data.y[data.target]) ** 2).mean(axis=0).sum())
