@@ -274,7 +274,8 @@ class TransferClassifierCV(ClassifierMixin, _TransferCV):
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Return the most probable class of each row."""
-        return np.asarray(self.classes_[self.predict_proba(X).argmax(axis=1)])
+        most_probable = self.predict_proba(X).argmax(axis=1)
+        return np.asarray(self.classes_[most_probable])
 
 
 class TransferRegressorCV(RegressorMixin, _TransferCV):
