@@ -89,7 +89,10 @@ list(run_parallel(work, [(np.zeros(200_000),)] * 4, 2, batch_size=1))
 """
 
 
-@pytest.mark.parametrize(("number", "to_all"), [(signal.SIGKILL, False), (signal.SIGTERM, True), (signal.SIGHUP, True)])
+@pytest.mark.parametrize(
+    ("number", "to_all"),
+    [(signal.SIGKILL, False), (signal.SIGHUP, True), pytest.param(signal.SIGTERM, True, marks=pytest.mark.slow)],
+)
 def test_a_script_that_is_ended_leaves_nothing_behind(number, to_all):
     """A closed terminal sends SIGHUP to all processes in it; `timeout` and systemd send SIGTERM to all."""
     script = subprocess.Popen([sys.executable, "-c", SCRIPT], stdout=subprocess.PIPE, start_new_session=True)

@@ -236,6 +236,7 @@ Slow(n_estimators=8, resample=True, random_state=0, checkpoint_dir=sys.argv[1]).
 """
 
 
+@pytest.mark.slow
 def test_kill_9_loses_no_round(tmp_path):
     child = subprocess.Popen([sys.executable, "-c", CHILD, str(tmp_path)])
     try:

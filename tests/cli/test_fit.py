@@ -26,6 +26,7 @@ from gapmin.selection import explain as explain_rows  # noqa: E402
 from gapmin.study import model as model_of_a_study  # noqa: E402
 from gapmin.study import preprocessor, read_study, read_table  # noqa: E402
 from gapmin.study.model import StudyFile, load_study_model, with_file_rows  # noqa: E402
+from gapmin_support.checks import repeats  # noqa: E402
 from gapmin_support.commands import invoke  # noqa: E402
 
 YES, NO = "<script>yes</script>", "[red]no[/red]"
@@ -132,6 +133,7 @@ def test_a_model_remembers_how_it_was_made(fitted, files):
     assert str(files) not in json.dumps(model.about()), "folders are nobody else's concern"
 
 
+@pytest.mark.slow
 def test_it_is_the_pipeline_that_a_user_would_write(fitted, files):
     """Prepared and fitted step by step to save memory, with the same result as `Pipeline.fit`."""
     sources = [files / "a [red].csv", files / "<script>b.csv"]
@@ -227,7 +229,7 @@ def test_the_error_on_known_labels_is_that_of_the_labels(regression, files, tmp_
     assert said["check"]["mean_absolute_error"] == pytest.approx(np.mean(np.abs(off)))
 
 
-@pytest.mark.parametrize("name", ["out.tsv", "out.csv.gz", "out.parquet", "out.PQ"])
+@pytest.mark.parametrize("name", ["out.csv.gz", "out.parquet", *repeats(["out.tsv", "out.PQ"])])
 def test_the_ending_says_how_to_write(fitted, files, tmp_path, name):
     out = tmp_path / name
     assert run("predict", fitted[0], files / "new.csv", "-o", out).exit_code == 0
@@ -441,13 +443,9 @@ def list_for_dictionary(facts):
     "change",
     [
         rename_column,
-        swap_columns,
         swap_classes,
-        add_a_class,
-        forget_the_weights,
-        number_for_text,
         text_for_number,
-        list_for_dictionary,
+        *repeats([swap_columns, add_a_class, forget_the_weights, number_for_text, list_for_dictionary]),
     ],
 )
 def test_what_stands_beside_a_model_is_not_believed(fitted, files, tmp_path, change):

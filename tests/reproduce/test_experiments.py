@@ -190,6 +190,7 @@ def test_a_run_writes_every_file_and_a_page_of_all(all_of_it):
     assert "13 of 13 tables and figures" in page
 
 
+@pytest.mark.slow
 def test_a_later_run_of_one_table_keeps_the_others_on_the_page(all_of_it):
     folder, _ = all_of_it
     before = (folder / "reproduction.html").read_bytes()

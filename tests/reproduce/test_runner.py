@@ -15,6 +15,7 @@ from gapmin.reproduce import runner
 from gapmin.reproduce.cells import Cell, Measured, Outcome, cell
 from gapmin.reproduce.runner import missing, on_this_machine, run_cell, run_grid
 from gapmin.reproduce.store import Store
+from gapmin_support.checks import repeats
 from gapmin_support.processes import is_alive, wait_until, workers_of
 
 FRIEDMAN = [cell("transfer", "Friedman", "AdaBoost.R2_T", split, 0, resample=False) for split in range(3)]
@@ -99,7 +100,7 @@ class _Killed:
         return run_cell(one)
 
 
-@pytest.mark.parametrize("times", [1, 2])
+@pytest.mark.parametrize("times", [1, *repeats([2])])
 def test_a_worker_that_is_killed_is_replaced_and_its_cell_run_again(tmp_path, monkeypatch, times):
     marks = tmp_path / "marks"
     marks.mkdir()

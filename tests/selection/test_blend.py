@@ -107,6 +107,7 @@ def test_one_model_where_that_is_asked_for(regressor):
     assert one.cv_results_["candidate"] == regressor.cv_results_["candidate"]
 
 
+@pytest.mark.slow
 def test_gradient_boosting_takes_part_but_for_many_classes_and_sparse_rows():
     import scipy.sparse as sp
 

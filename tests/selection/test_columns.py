@@ -54,6 +54,7 @@ def test_correlations_tell_the_order_of_columns_with_equal_means_and_variances()
     assert np.mean([each is True for each in other]) <= 0.1
 
 
+@pytest.mark.slow
 def test_means_tell_it_too():
     def make(seed):
         return np.random.default_rng(seed).normal(size=(N_TARGET + N_SOURCE, 7)) + np.arange(7)
@@ -95,6 +96,7 @@ def test_the_more_draws_of_the_source_show_its_order_the_more_it_counts_to_miss_
     assert next(asked, None) is None
 
 
+@pytest.mark.slow
 def test_source_rows_beyond_the_first_hundred_tell_more():
     """Of columns that hardly go together: of a hundred rows 35% of these sources match, and half show their order."""
     rows = np.arange(N_TARGET + 600)
@@ -157,12 +159,14 @@ def shifted(seed, scaled_by_target):
     return StandardScaler().fit(X[TARGET]).transform(X) if scaled_by_target else X
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("scaled_by_target", [False, True])
 def test_means_that_are_shifted_do_not_count_where_the_target_has_no_order_of_its_own(scaled_by_target):
     found = [likeness(shifted(seed, scaled_by_target), TARGET, SOURCE, seed) for seed in range(40)]
     assert np.mean(np.array(found) < -0.1) <= 0.05
 
 
+@pytest.mark.slow
 def test_nothing_more_is_asked_of_an_honest_source_with_shifted_means():
     for seed in range(4):
         X = shifted(seed, scaled_by_target=True)

@@ -237,6 +237,7 @@ def test_the_learner_that_suits_the_sources_is_blended_where_the_target_cannot_t
     assert model.cv_results_["weight"][linear].sum() == pytest.approx(0.1 * (1 - verdict.doubt))
 
 
+@pytest.mark.slow
 def test_the_verdict_has_the_kinship_of_one_domain_and_of_the_opposite():
     X, score, domain = draw(n_target=40)
     y, one = np.where(score > 0, "b", "a"), np.where(domain > 0, 1, -1)

@@ -21,7 +21,7 @@ from gapmin import TargetKFold, TransferClassifierCV, TransferRegressorCV
 from gapmin.linear import WeightedLogisticRegression
 from gapmin.selection._candidates import METHODS, Kit, default_learners, gradient_boosting
 from gapmin.selection._data import Data
-from gapmin_support.checks import scikit_learn_checks
+from gapmin_support.checks import repeats, scikit_learn_checks
 
 QUICK = {"n_repeats": 1, "random_state": 0}
 
@@ -42,7 +42,7 @@ def problem(n_target=40, n_source=300, *, flipped=False, n_features=8, seed=0):
     return X, y, domain
 
 
-@pytest.mark.parametrize("seed", [0, *(pytest.param(seed, marks=pytest.mark.slow) for seed in (1, 2))])
+@pytest.mark.parametrize("seed", [0, *repeats([1, 2])])
 def test_a_source_like_the_target_is_used(seed):
     X, y, domain = problem(20, seed=seed)
     model = TransferClassifierCV(**QUICK).fit(X, y, sample_domain=domain)
@@ -55,7 +55,7 @@ def test_a_source_like_the_target_is_used(seed):
     assert model.score(X_new, y_new) > alone.score(X_new, y_new)
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", [0, *repeats([1, 2])])
 def test_a_source_that_lies_is_left_out(seed):
     X, y, domain = problem(flipped=True, seed=seed)
     model = TransferClassifierCV(**QUICK).fit(X, y, sample_domain=domain)
@@ -77,7 +77,7 @@ def test_target_only_does_not_look_at_the_source():
     np.testing.assert_allclose(one.predict_proba(X), other.predict_proba(X))
 
 
-@pytest.mark.parametrize("seed", range(2))
+@pytest.mark.parametrize("seed", [0, *repeats([1])])
 def test_of_two_sources_the_one_that_lies_is_dropped(seed):
     X, y, domain = problem(30, 500, seed=seed)
     domain = np.where((domain > 0) & (np.arange(domain.size) % 2 == 0), 2, domain)
@@ -100,7 +100,7 @@ def test_a_regression():
     assert shifted.transfer_verdict_.error == pytest.approx(50 * model.transfer_verdict_.error)
 
 
-@pytest.mark.parametrize("kind", [TransferClassifierCV, pytest.param(TransferRegressorCV, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("kind", [TransferClassifierCV, *repeats([TransferRegressorCV])])
 def test_the_number_of_processes_changes_nothing(kind):
     X, y, domain = problem(25, 120)
     y = y if kind is TransferClassifierCV else X[:, 0] + X[:, 1] ** 2
@@ -149,6 +149,7 @@ def test_several_classes_some_of_the_source_alone():
     np.testing.assert_allclose(model.predict_proba(X).sum(axis=1), 1)
 
 
+@pytest.mark.slow
 def test_what_the_search_does_with_little_effort_is_done_well_in_the_end():
     rng = np.random.default_rng(0)
     X, domain = rng.uniform(-1, 1, size=(660, 3)), np.repeat([-1, 1], [60, 600])
@@ -259,6 +260,7 @@ def test_labels_whose_squares_overflow_are_refused_and_large_ones_are_not():
     assert model.transfer_verdict_.kinship > 0.5
 
 
+@pytest.mark.slow
 def test_features_too_large_are_refused_and_any_others_are_not():
     X, y, domain = problem(12, 30)
     with pytest.raises(ValueError, match=r"X has a value of .*e\+150 in size, .*: divide its column by a power of ten"):

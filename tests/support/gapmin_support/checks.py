@@ -27,3 +27,8 @@ def _slow(case: Any) -> Any:
     """Mark a case, which has marks of its own where it is expected to fail."""
     values, marks = (case.values, case.marks) if hasattr(case, "marks") else (case, ())
     return pytest.param(*values, marks=[*marks, pytest.mark.slow])
+
+
+def repeats(values: Iterable[Any]) -> list[Any]:
+    """Mark values of a parametrized test that repeat it in another setting: they run in `make test-all` only."""
+    return [pytest.param(each, marks=pytest.mark.slow) for each in values]
