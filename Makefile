@@ -13,7 +13,7 @@ JOBS ?= auto
 RESULTS := docs/results
 
 # The parts that need no extra, and the two files of them whose examples do (POT).
-CORE := _utils base boosting domains gap linear selection transfer
+CORE := _utils base boosting domains gap linear transfer
 CORE_PATHS = $(foreach part,$(CORE),$(wildcard tests/$(part) tests/test_$(part).py src/gapmin/$(part) src/gapmin/$(part).py))
 NOT_CORE := --ignore=src/gapmin/linear/discrepancy.py --ignore=src/gapmin/linear/wasserstein.py
 

@@ -264,3 +264,12 @@ def test_what_has_no_gap():
         gap_test(PCA(), X, y, sample_domain=DOMAIN)
     with pytest.raises(ValueError, match="takes no sample_task: give the other one"):
         gap_test(InstanceWeightingClassifier(), X, y, sample_task=DOMAIN)
+
+
+@pytest.mark.parametrize(("loss", "q"), [("absolute", 1), ("squared", 2)])
+def test_the_bound_of_the_lq_loss_is_that_of_the_loss_of_the_fit(loss, q):
+    X, y = rows(np.random.default_rng(0), classes=False)
+    gap = InstanceWeightingRegressor(loss, gamma=0.5).fit(X, y, sample_domain=DOMAIN).gap_
+    assert gap.lq_bound(q) == pytest.approx(gap.loss_bound)
+    with pytest.raises(ValueError, match=r"q is 0\.5"):
+        gap.lq_bound(0.5)

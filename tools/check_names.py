@@ -12,9 +12,6 @@ from pathlib import Path
 
 SOURCE = Path(__file__).resolve().parents[1] / "src"
 
-EXEMPT = ("gapmin/selection/",)
-"""Rewritten as `gapmin.transfer`; its names are not worth a rename."""
-
 ARGUED: dict[str, str] = {}
 """Names that may stand for several things, and why."""
 
@@ -23,8 +20,6 @@ def main() -> int:
     places: dict[str, list[str]] = defaultdict(list)
     for file in sorted(SOURCE.rglob("*.py")):
         path = file.relative_to(SOURCE).as_posix()
-        if path.startswith(EXEMPT):
-            continue
         for name, line in _defined(ast.parse(file.read_text())):
             places[name].append(f"{path}:{line}")
     repeated = {name: where for name, where in sorted(places.items()) if len(where) > 1 and name not in ARGUED}
@@ -34,16 +29,20 @@ def main() -> int:
 
 
 def _defined(tree: ast.Module) -> list[tuple[str, int]]:
-    """Return public classes and constants of a module, and type aliases."""
-    found = []
-    for node in tree.body:
+    """Return the classes of a module, its public constants and type aliases, also those behind a condition.
+
+    A private constant is read beside its definition; a private class is met in tracebacks and subclasses elsewhere.
+    """
+    found, classes = [], []
+    conditions = [node for node in tree.body if isinstance(node, (ast.If, ast.Try))]
+    for node in [*tree.body, *(inner for each in conditions for inner in ast.walk(each))]:
         if isinstance(node, ast.ClassDef):
-            found.append((node.name, node.lineno))
+            classes.append((node.name, node.lineno))
         targets = (
             node.targets if isinstance(node, ast.Assign) else [node.target] if isinstance(node, ast.AnnAssign) else []
         )
         found += [(each.id, node.lineno) for each in targets if isinstance(each, ast.Name)]
-    return [(name, line) for name, line in found if not name.startswith("_")]
+    return [*classes, *((name, line) for name, line in found if not name.startswith("_"))]
 
 
 if __name__ == "__main__":

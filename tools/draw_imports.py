@@ -58,6 +58,9 @@ def picture() -> str:
 
 def main() -> int:
     page = PAGE.read_text()
+    if page.count(START) != 1:
+        print(f"docs/architecture.md has {page.count(START)} pictures of the imports: leave one")
+        return 1
     before, _, rest = page.partition(START)
     after = rest.partition(END)[2]
     wanted = before + picture() + after

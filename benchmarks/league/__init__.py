@@ -1,1 +1,1 @@
-"""The league: is `Transfer*CV` ever worse than the target alone, and how far is it from the best of all others?"""
+"""The benchmark that judges `Transfer*CV`: two rules, their rivals, many problems, honest and changed sources."""

@@ -1,10 +1,13 @@
-"""The league: is `Transfer*CV` ever worse than the target alone, and how far is it from the best of all others?
+"""Two rules and their rivals on many problems, with honest sources and with changed ones.
 
-Every method on ten splits of every problem, with the problem's own source and with a poisoned one: its labels turned in
-every second split, its columns exchanged in the others. Finished cells are kept in the folder of the results: run it
-again to go on, or delete the folder to begin anew. Needs $GAPMIN_DATA for the published sets.
+    python -m benchmarks.league run --rule new --seeds 100:110 --cells cells
+    python -m benchmarks.league run --rule rivals --seeds 100:110 --cells cells
+    python -m benchmarks.league report --cells cells --out docs/results
 
-    python -m benchmarks.league --jobs 2 --cells benchmarks/results/league --out docs/results
+The rule "old" is `gapmin.selection`, "new" is `gapmin.transfer`; each is imported from the checkout that PYTHONPATH
+names. Each rule and the rivals have a folder of their own under that of the cells, so that they can run side by side.
+A run may be stopped at any time: the same command goes on with the cells that are missing. Needs $GAPMIN_DATA for the
+published sets; without a file its problems are left out.
 """
 
 from __future__ import annotations
@@ -14,55 +17,76 @@ import os
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 import argparse
+import signal
+import sys
 from pathlib import Path
 
-from rich.console import Console
-
-from gapmin._utils.progress import progress_on
-from gapmin.reporting.files import write_section
-from gapmin.reproduce.cells import Cell, cell
-from gapmin.reproduce.runner import missing, on_this_machine, run_grid
+from gapmin.reporting.files import to_markdown, write_section
+from gapmin.reproduce.cells import Outcome
+from gapmin.reproduce.runner import missing, run_cell
 from gapmin.reproduce.store import Store
 
-from .problems import POISONS, measure, methods_for, problems
-from .tables import league_section
+from .measure import RULES, cells, measure
+from .report import league_section
 
 
-def poison_of(split: int) -> str:
-    """Say how the source of a split is poisoned."""
-    return POISONS[1 + split % 2]
+def seed_range(text: str) -> range:
+    """Read "100:110", the last not among them."""
+    first, last = map(int, text.split(":"))
+    return range(first, last)
 
 
-def cells(n_splits: int, seed: int) -> list[Cell]:
-    """Return every fit of the league."""
-    return [
-        cell("league", problem.name, method, split, seed, poison=poison)
-        for split in range(n_splits)
-        for poison in ("none", poison_of(split))
-        for problem in problems().values()
-        for method in methods_for(problem.task)
-    ]
+def run(options: argparse.Namespace) -> None:
+    """Run the cells that are missing, one after the other, and keep each as it comes."""
+    # As with Ctrl-C, the cell under way is given up and all others are kept.
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    store = Store(options.cells[0] / options.rule)
+    try:
+        with store.open():
+            grid = [each for each in cells(options.rule, options.seeds) if options.only in each.problem]
+            left = missing(grid, store, retry_failed=options.retry_failed)[: options.limit]
+            for done, each in enumerate(left, start=1):
+                outcome = run_cell(each, measure)
+                store.add(outcome)
+                said = f"failed: {outcome.failure}" if outcome.failure else f"{outcome.seconds:.1f} s"
+                asked = f"{each.method} on {each.problem}, {each.values['variant']}, seed {each.seed}"
+                print(f"{done} of {len(left)}: {asked}: {said}", flush=True)
+    except KeyboardInterrupt:
+        sys.exit(f"stopped; what is done is kept in {store.folder}: the same command goes on")
+
+
+def report(options: argparse.Namespace) -> None:
+    """Write what the cells say as tables and figures."""
+    outcomes: list[Outcome] = []
+    for folder in options.cells:
+        for rule in RULES:
+            outcomes += Store(folder / rule).read().outcomes.values()
+    outcomes = [each for each in outcomes if options.seeds is None or each.cell.seed in options.seeds]
+    for each in outcomes:
+        if each.failure:
+            print(f"failed: {each.cell.method} on {each.cell.problem}, seed {each.cell.seed}: {each.failure}")
+    section = league_section(outcomes)
+    write_section(section, options.out, "league")
+    print(to_markdown(section))
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--splits", type=int, default=10)
-    parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--jobs", type=int, default=-1)
-    parser.add_argument("--cells", type=Path, default=Path("benchmarks/results/league"))
-    parser.add_argument("--out", type=Path, default=Path("docs/results"))
+    actions = parser.add_subparsers(required=True)
+    running = actions.add_parser("run", help="run the cells that are missing")
+    running.set_defaults(action=run)
+    running.add_argument("--rule", choices=RULES, required=True)
+    running.add_argument("--only", default="", help="problems whose name has this part")
+    running.add_argument("--limit", type=int, help="stop after so many cells")
+    running.add_argument("--retry-failed", action="store_true")
+    reporting = actions.add_parser("report", help="write tables and figures")
+    reporting.set_defaults(action=report)
+    reporting.add_argument("--out", type=Path, default=Path("docs/results"))
+    for each, n_folders in ((running, 1), (reporting, "+")):
+        each.add_argument("--seeds", type=seed_range, required=each is running, help="100:110 is 100 to 109")
+        each.add_argument("--cells", type=Path, nargs=n_folders, default=[Path("benchmarks/results/league")])
     options = parser.parse_args()
-    grid = cells(options.splits, options.seed)
-    with Store(options.cells).open() as store:
-        left = missing(grid, store)
-        with progress_on(Console(stderr=True), "league") as on_progress:
-            run_grid(left, store, on_this_machine(options.jobs, measure), on_progress=on_progress)
-    outcomes = [store.outcomes[each.key] for each in grid if each.key in store.outcomes]
-    failed = [each for each in outcomes if each.failure]
-    for each in failed:
-        print(f"failed: {each.cell.method} on {each.cell.problem}: {each.failure}")
-    write_section(league_section(outcomes), options.out, "league")
-    print(f"{len(outcomes)} cells, {len(failed)} failed; {options.out / 'league.md'}")
+    options.action(options)
 
 
 if __name__ == "__main__":

@@ -16,11 +16,12 @@ if TYPE_CHECKING:
         TransferBoostClassifier,
     )
     from gapmin.domains import TargetKFold, TargetShuffleSplit, split_domains, stack_domains
-    from gapmin.selection import TransferClassifierCV, TransferRegressorCV
+    from gapmin.transfer import Evidence, TransferClassifierCV, TransferRegressorCV, rank_sources
 
 __all__ = [
     "AdaBoostClassifier",
     "AdaBoostRegressor",
+    "Evidence",
     "GapBoostClassifier",
     "GapBoostRegressor",
     "TargetKFold",
@@ -31,11 +32,12 @@ __all__ = [
     "TransferClassifierCV",
     "TransferRegressorCV",
     "__version__",
+    "rank_sources",
     "split_domains",
     "stack_domains",
 ]
 
-_HOMES = ("boosting", "domains", "selection")
+_HOMES = ("boosting", "domains", "transfer")
 _SUBPACKAGES = (*_HOMES, "base", "gap", "linear")
 
 

@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 from sklearn.base import is_classifier
 
-from gapmin import boosting, linear, selection
-from gapmin.base._validation import check_labels
+from gapmin import boosting, linear, transfer
+from gapmin.base import check_labels
 
 ESTIMATORS = [
     getattr(part, name)
-    for part in (linear, boosting, selection)
+    for part in (linear, boosting, transfer)
     for name in part.__all__
     if inspect.isclass(getattr(part, name)) and hasattr(getattr(part, name), "fit")
 ]

@@ -22,10 +22,9 @@ from gapmin.cli import explain, fit, predict  # noqa: E402
 from gapmin.cli._printing import print_json  # noqa: E402
 from gapmin.saved import ModelFileError, load_model, save_model  # noqa: E402
 from gapmin.saved._archive import pack  # noqa: E402
-from gapmin.selection import explain as explain_rows  # noqa: E402
-from gapmin.study import model as model_of_a_study  # noqa: E402
-from gapmin.study import preprocessor, read_study, read_table  # noqa: E402
+from gapmin.study import answer, preprocessor, read_study, read_table  # noqa: E402
 from gapmin.study.model import StudyFile, load_study_model, with_file_rows  # noqa: E402
+from gapmin.transfer import explain as explain_rows  # noqa: E402
 from gapmin_support.checks import repeats  # noqa: E402
 from gapmin_support.commands import invoke  # noqa: E402
 
@@ -110,10 +109,13 @@ def test_a_fit_says_what_was_read_and_what_came_of_it(fitted, files):
     assert "note: dropped column 'id': as asked" in lines
     assert f"Predicting {LABEL} from 3 columns (1 number, 1 boolean, 1 category) ..." in lines
     model = load_study_model(out)
-    assert model.verdict["sentence"] in lines
-    assert f"{100 * model.errors['target_only']:.1f}%" in next(line for line in lines if line.startswith("target only"))
+    assert model.evidence.headline() in lines
+    alone = model.evidence.hypotheses[0].scores["error rate"].value
+    assert f"{100 * alone:.1f}%" in next(line for line in lines if line.startswith("target alone"))
     weights = {
-        line.split("  ")[0]: line.split() for line in lines if line.startswith(("t (target)", "a [red]", "<script>b"))
+        line.split("  ")[0]: line.split()
+        for line in lines[lines.index("Weight of the target and its 2 sources") :]
+        if line.startswith(("t (target)", "a [red]", "<script>b"))
     }
     assert list(weights) == ["t (target)", "a [red]", "<script>b"]
     assert weights["<script>b"][1] == "50"
@@ -124,10 +126,9 @@ def test_a_model_remembers_how_it_was_made(fitted, files):
     digest = hashlib.sha256((files / "<script>b.csv").read_bytes()).hexdigest()
     assert model.files[2] == StudyFile("source", "<script>b", "<script>b.csv", 50, digest)
     assert model.asked == {"task": None, "drop": ["id"], "seed": 0}
-    assert (
-        model.pipeline["model"].transfer_verdict_.in_words(dict(enumerate(model.source_names, start=1)))
-        == model.verdict["sentence"]
-    )
+    evidence = model.pipeline["model"].evidence_
+    assert [each.weight for each in model.evidence.hypotheses] == [each.weight for each in evidence.hypotheses]
+    assert [each.name for each in model.evidence.sources] == model.source_names
     weights = [group.share_of_weight for group in model.explanation.sources]
     np.testing.assert_allclose(weights, list(model.pipeline["model"].domain_weight_.values()))
     assert str(files) not in json.dumps(model.about()), "folders are nobody else's concern"
@@ -139,7 +140,7 @@ def test_it_is_the_pipeline_that_a_user_would_write(fitted, files):
     sources = [files / "a [red].csv", files / "<script>b.csv"]
     study = read_study(files / "t.csv", sources, LABEL, drop=["id"])
     X, y, sample_domain = study.stack()
-    model = TransferClassifierCV(check_columns=False, random_state=0)  # columns are aligned by name
+    model = TransferClassifierCV(aligned=True, random_state=0)
     plain = Pipeline([("prepare", preprocessor(study.schema)), ("model", model)])
     plain.fit(X, y, model__sample_domain=sample_domain)
     ours = load_study_model(fitted[0]).pipeline
@@ -148,12 +149,12 @@ def test_it_is_the_pipeline_that_a_user_would_write(fitted, files):
 
 def test_many_rows_are_prepared_by_some_of_them(files, monkeypatch):
     """In blocks, each row as the fitted steps have it; the target's rows are always among those fitted to."""
-    monkeypatch.setattr(model_of_a_study, "_ROWS_AT_ONCE", 7)
+    monkeypatch.setattr(answer, "_ROWS_AT_ONCE", 7)
     study = read_study(files / "t.csv", [files / "a [red].csv", files / "<script>b.csv"], LABEL, drop=["id"])
     X, _, sample_domain = study.stack()
-    prepare, matrix = model_of_a_study.prepared(study.schema, X, sample_domain < 0, 0)
+    prepare, matrix = answer.prepared(study.schema, X, sample_domain < 0, 0)
     np.testing.assert_array_equal(matrix, preprocessor(study.schema).fit_transform(X))
-    some, fewer = model_of_a_study.prepared(study.schema, X, sample_domain < 0, 0, at_most=40)
+    some, fewer = answer.prepared(study.schema, X, sample_domain < 0, 0, at_most=40)
     np.testing.assert_array_equal(fewer, some.transform(X))
     counts = [each.named_transformers_["number"][-1].n_samples_seen_ for each in (prepare, some)]
     assert counts == [134, 24 + 40]
@@ -173,7 +174,7 @@ def test_json_of_a_fit_is_one_object(regression):
     said = json.loads(done.stdout)
     assert (said["task"], said["classes"], said["model"]) == ("regression", None, str(out))
     assert [each["n_rows"] for each in said["files"]] == [20, 60]
-    assert said["errors"]["target_only"] > 0
+    assert said["evidence"]["hypotheses"][0]["scores"]["root mean squared error"]["value"] > 0
     assert "old.parquet: dropped 1 of 61 rows, which have no label" in said["notes"], "without its folder"
     assert {each["name"] for each in said["explanation"]["sources"]} == {"rt", "old"}
 
@@ -326,7 +327,7 @@ def test_a_stored_explanation_is_shown(fitted):
     assert done.exit_code == 0
     model = load_study_model(fitted[0])
     lines = done.stdout.splitlines()
-    assert lines[0] == model.verdict["sentence"]
+    assert lines[0] == model.evidence.headline()
     assert f"Rows of the sources by {LABEL}" in lines
     assert {line.split("  ")[0] for line in lines} >= {YES, NO, "t (target)", "a [red]", "<script>b"}
 
@@ -428,7 +429,19 @@ def forget_the_weights(facts):
 
 
 def number_for_text(facts):
-    facts["about"]["verdict"]["sentence"] = 3
+    facts["about"]["evidence"]["headline"] = 3
+
+
+def another_verdict(facts):
+    facts["about"]["evidence"]["sources"][0]["verdict"] = "buy"
+
+
+def headline_of_its_own(facts):
+    facts["about"]["evidence"]["headline"] = "Use everything."
+
+
+def evidence_of_other_files(facts):
+    facts["about"]["evidence"]["sources"].reverse()
 
 
 def text_for_number(facts):
@@ -445,7 +458,18 @@ def list_for_dictionary(facts):
         rename_column,
         swap_classes,
         text_for_number,
-        *repeats([swap_columns, add_a_class, forget_the_weights, number_for_text, list_for_dictionary]),
+        another_verdict,
+        *repeats(
+            [
+                headline_of_its_own,
+                evidence_of_other_files,
+                swap_columns,
+                add_a_class,
+                forget_the_weights,
+                number_for_text,
+                list_for_dictionary,
+            ]
+        ),
     ],
 )
 def test_what_stands_beside_a_model_is_not_believed(fitted, files, tmp_path, change):

@@ -65,7 +65,7 @@ def test_the_whole_path_with_two_processes_equals_one(folder):
     np.testing.assert_allclose(predicted, model.pipeline.predict(X), rtol=1e-14)
 
     said = json.loads(run(folder, "explain", "model.skops", "--json").stdout)
-    assert said["verdict"]["sentence"] == model.verdict["sentence"]
+    assert said["evidence"]["headline"] == model.evidence.headline()
     names = {path.name for path in folder.iterdir()}
     assert names == {"target.csv", "old.csv", "new.csv", "model.skops", "again.skops", "out.csv"}
 

@@ -63,7 +63,7 @@ def no_work(monkeypatch):
     def work(*_):
         raise AssertionError("started to work before the input was checked")
 
-    monkeypatch.setattr(cli.demo, "_demo", work)
+    monkeypatch.setattr("gapmin.cli.demo._demo", work)
 
 
 @pytest.mark.usefixtures("no_work")
@@ -158,7 +158,7 @@ def test_a_bug_keeps_its_traceback(monkeypatch, tmp_path):
     def broken(*_):
         raise ZeroDivisionError
 
-    monkeypatch.setattr(cli.demo, "_demo", broken)
+    monkeypatch.setattr("gapmin.cli.demo._demo", broken)
     with pytest.raises(ZeroDivisionError):
         cli._run(["demo", "--out", str(tmp_path / "report.html")])
 

@@ -153,7 +153,7 @@ def test_what_the_system_refuses_is_one_line(monkeypatch, capsys, tmp_path, erro
     def refuse(*_):
         raise error
 
-    monkeypatch.setattr(cli.demo, "_demo", refuse)
+    monkeypatch.setattr("gapmin.cli.demo._demo", refuse)
     assert gapmin(monkeypatch, "demo", "--out", tmp_path / "report.html") == 1
     complaint = capsys.readouterr().err
     assert complaint.startswith(f"gapmin: {said}")

@@ -3,8 +3,8 @@ import threading
 
 import pytest
 
-from gapmin.datasets._files import CACHE_VARIABLE, cache_folder, locate, search_folders, written_to_cache
-from gapmin.datasets.catalogue import DataFile
+from gapmin.datasets._files import CACHE_VARIABLE, locate, written_to_cache
+from gapmin.datasets.catalogue import DataFile, cache_folder, search_folders
 
 pytestmark = pytest.mark.usefixtures("no_data")
 

@@ -8,8 +8,8 @@ import pytest
 import torch
 from safetensors.torch import save_file
 
-from gapmin.deep._plain import ContentError
 from gapmin.deep._tensorfile import DTYPES, TensorFile, write_tensors
+from gapmin.saved.objects import ContentError
 from gapmin_support.networkfiles import Content, assert_refused
 
 

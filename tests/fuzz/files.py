@@ -69,6 +69,7 @@ def models(folder: Path) -> Kind:
         HistGradientBoostingRegressor,
         RandomForestRegressor,
     )
+    from sklearn.linear_model import Ridge
     from sklearn.pipeline import make_pipeline
     from sklearn.preprocessing import OneHotEncoder, StandardScaler
     from sklearn.tree import DecisionTreeClassifier
@@ -99,7 +100,8 @@ def models(folder: Path) -> Kind:
         (gapmin.GapBoostClassifier(n_estimators=2, random_state=0).fit(X, y, **transfer), X),
         (gapmin.GapBoostRegressor(n_estimators=2, random_state=0).fit(X, number, **transfer), X),
         (gapmin.linear.InstanceWeightingClassifier().fit(X, y, **transfer), X),
-        (gapmin.selection.WeightedPoolingClassifier().fit(X, y, **transfer), X),
+        (gapmin.transfer.WeightedPoolingClassifier().fit(X, y, **transfer), X),
+        (gapmin.TransferRegressorCV(Ridge(), n_splits=2, n_repeats=1, random_state=0).fit(X, number, **transfer), X),
     ]
     files = []
     for place, (model, given) in enumerate(fitted):

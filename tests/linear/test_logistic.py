@@ -12,7 +12,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression
 
 from gapmin.linear import WeightedLogisticRegression
-from gapmin.linear._logistic import LogisticFits
+from gapmin.linear.solvers import LogisticFits
 
 
 def problem(seed, n=200, d=5, n_classes=2, scale=1.0):

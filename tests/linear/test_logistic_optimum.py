@@ -10,8 +10,8 @@ from scipy.special import logsumexp, softmax
 from sklearn.exceptions import ConvergenceWarning
 
 from gapmin.linear import WeightedLogisticRegression
-from gapmin.linear._logistic_objective import LogisticObjective
 from gapmin.linear._solver import metric_from_state, minimise
+from gapmin.linear.solvers import LogisticObjective
 
 
 def ill_conditioned(seed):

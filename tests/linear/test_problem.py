@@ -14,7 +14,8 @@ from sklearn.exceptions import ConvergenceWarning
 from gapmin.linear._exact import solve, solve_unpenalised
 from gapmin.linear._losses import LOSS_BY_NAME, Power
 from gapmin.linear._problem import Problem, WeightedRows
-from gapmin.linear._simplex import minimise_on_simplex, project_capped, project_simplex
+from gapmin.linear._simplex import minimise_on_simplex, project_capped
+from gapmin.linear.solvers import project_simplex
 
 SMOOTH, PIECEWISE = ["logistic", "squared"], ["hinge", "absolute"]
 EVERY = [*SMOOTH, *PIECEWISE]

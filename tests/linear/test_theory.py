@@ -16,8 +16,8 @@ from sklearn.model_selection import KFold, cross_val_score
 
 from gapmin import linear
 from gapmin.domains import TargetKFold
-from gapmin.linear._simplex import project_simplex
 from gapmin.linear.parameter_sharing import sharing_precision
+from gapmin.linear.solvers import project_simplex
 from gapmin.linear.task_covariance import learn_omega
 
 TRANSFER = ["InstanceWeighting", "FeatureTransfer", "HypothesisTransfer"]

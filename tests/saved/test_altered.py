@@ -107,10 +107,10 @@ def test_a_patch_release_of_scikit_learn_passes_without_a_warning(saved_tree, cr
 @pytest.mark.parametrize(
     ("change", "said"),
     [
-        ({"format": 3}, "format 3"),
+        ({"format": 4}, "format 4"),
         ({"format": 0}, "format"),
         ({"format": True}, "format"),
-        ({"format": "2"}, "format"),
+        ({"format": "3"}, "format"),
         ({"schema": ["a"]}, "entries"),
         ({"about": None}, "entries"),
         ({"versions": {"gapmin": "0.1.0"}}, "versions"),
@@ -127,10 +127,13 @@ def test_facts_of_a_wrong_kind_are_refused(change, said, saved_tree, craft, tmp_
     ("versions", "writer"),
     [({"gapmin": "0.0.9"}, "0.0.9"), ({"gapmin": "0\n9"}, "0 9"), ({}, "unknown"), (1, "unknown")],
 )
-def test_a_file_of_an_earlier_format_says_who_wrote_it_and_what_to_do(versions, writer, saved_tree, craft, tmp_path):
-    change = {"format": 1, "versions": versions}
+@pytest.mark.parametrize("number", [1, 2])
+def test_a_file_of_an_earlier_format_says_who_wrote_it_and_what_to_do(
+    number, versions, writer, saved_tree, craft, tmp_path
+):
+    change = {"format": number, "versions": versions}
     line = refused(craft(saved_tree, tmp_path / "old.skops", facts=lambda facts: facts | change))
-    assert f"it was written by gapmin {writer} in format 1, and gapmin {__version__} reads format 2" in line
+    assert f"it was written by gapmin {writer} in format {number}, and gapmin {__version__} reads format 3" in line
     assert line.endswith(": fit the model again")
 
 

@@ -17,7 +17,7 @@ from sklearn.preprocessing import OneHotEncoder
 from sklearn.tree import DecisionTreeClassifier
 
 from gapmin.saved import ModelFileError, _compiled, load_model, save_model
-from gapmin.selection import WeightedPoolingClassifier
+from gapmin.transfer import TransferRegressorCV, WeightedPoolingClassifier
 from gapmin.transfer.kernel import KernelClassifier
 from gapmin_support import crafted
 from gapmin_support.crafted import NUMBERS, add_entry, node, pairs, seal_members, several, text, thing
@@ -410,6 +410,57 @@ def test_kernels_that_would_fail_when_they_are_asked_are_refused(rows, craft, ob
     for k, (name, (part, change)) in enumerate(BAD_KERNELS.items()):
         file = parts[part]["file"]
         made[craft(path, tmp_path / f"{k}.skops", arrays={file: as_npy(change(array(path, file)))})] = name
+    check_all_refused(made)
+    assert load_model(path).model.predict(rows["X"]).tolist() == model.predict(rows["X"]).tolist()
+
+
+def test_mixtures_that_would_fail_when_they_are_asked_are_refused(rows, craft, objects, tmp_path):
+    model = TransferRegressorCV(n_splits=2, n_repeats=1, random_state=0)
+    model.fit(rows["X"], rows["numbers"], sample_domain=rows["domain"])
+    path = save_model(model, tmp_path / "mixture.skops")
+
+    def mixture(tree):
+        return objects(tree, "HypothesisMixture")[0]["content"]["content"]
+
+    def learner(tree):
+        return next(
+            each["content"]["content"]
+            for each in objects(tree, "FittedLearner")
+            if each["content"]["content"]["mean"]["__loader__"] == "NdArrayNode"
+        )
+
+    def no_weight(tree):
+        mixture(tree)["weights"]["content"].pop()
+
+    def heavier(tree):
+        mixture(tree)["weights"]["content"][0] = text(1.5)
+
+    def word(tree):
+        mixture(tree)["weights"]["content"][0] = text("all")
+
+    def no_models(tree):
+        mixture(tree)["models"]["content"][0]["content"] = []
+
+    def no_source(tree):
+        mixture(tree)["sets"]["content"][-1]["content"] = [text(-1)]
+
+    def other_classes(tree):
+        learner(tree)["n_classes"] = text(-2)
+
+    def no_power(tree):
+        learner(tree)["power"] = text("much")
+
+    def mean_of_text(tree):
+        learner(tree)["mean"] = text("none")
+
+    changes = (no_weight, heavier, word, no_models, no_source, other_classes, no_power, mean_of_text)
+    made = {craft(path, tmp_path / f"{k}.skops", schema=change): change.__name__ for k, change in enumerate(changes)}
+    check_all_refused(made)
+    with zipfile.ZipFile(path) as archive:
+        scale = learner(json.loads(archive.read("schema.json")))["scale"]["file"]
+    made = {}
+    for k, change in enumerate((lambda found: found[:-1], lambda found: 0 * found, lambda found: np.inf * found)):
+        made[craft(path, tmp_path / f"s{k}.skops", arrays={scale: as_npy(change(array(path, scale)))})] = f"scale {k}"
     check_all_refused(made)
     assert load_model(path).model.predict(rows["X"]).tolist() == model.predict(rows["X"]).tolist()
 

@@ -45,12 +45,11 @@ import gapmin
 from gapmin import linear
 from gapmin.saved import TRUSTED, ModelFileError, load_model, save_model
 from gapmin.saved._types import GAPMIN_ESTIMATORS, GAPMIN_PARTS
-from gapmin.selection._relevance import RelevanceScaler
 
-SELECTION = importlib.import_module("gapmin.selection")
+TRANSFER = importlib.import_module("gapmin.transfer")
 PUBLIC = {
     f"{found.__module__}.{name}": found
-    for module in (gapmin, gapmin.boosting, linear, SELECTION)
+    for module in (gapmin, gapmin.boosting, linear, TRANSFER)
     for name in module.__all__
     if isinstance(found := getattr(module, name), type) and issubclass(found, BaseEstimator)
 }
@@ -62,11 +61,7 @@ def test_the_list_has_every_public_estimator_of_gapmin_and_what_they_hold_and_no
         module, _, cls = name.rpartition(".")
         found = getattr(importlib.import_module(module), cls)
         assert found.__module__ == module
-        assert (
-            is_dataclass(found)
-            or cls in gapmin.__all__
-            or cls.startswith(("Blended", "Kernel", "Relevance", "Tempered"))
-        )
+        assert is_dataclass(found) or cls in gapmin.__all__ or cls.startswith(("Hypothesis", "Kernel"))
     ours = {name for name in TRUSTED if name.startswith("gapmin")}
     assert ours == {*GAPMIN_ESTIMATORS, *GAPMIN_PARTS}
 
@@ -213,11 +208,6 @@ def test_transformers_of_numbers(step, rows, tmp_path):
     model = make_pipeline(step, FunctionTransformer(), Ridge()).fit(rows["X"], rows["numbers"])
     check_round_trip(model, rows["X"], tmp_path / "model.skops")
     check_round_trip(step.fit(rows["X"]), rows["X"], tmp_path / "step.skops")
-
-
-def test_columns_scaled_by_relevance(rows, tmp_path):
-    model = make_pipeline(RelevanceScaler(of_classes=False), Ridge()).fit(rows["X"], rows["numbers"])
-    check_round_trip(model, rows["X"], tmp_path / "model.skops")
 
 
 @pytest.mark.parametrize(

@@ -13,8 +13,9 @@ from gapmin.study.compare import check_study  # noqa: E402
 from gapmin.study.folds import Fitted, draw_folds, measure  # noqa: E402
 from gapmin.study.method_comparison import compare_methods  # noqa: E402
 from gapmin.study.methods import make_method, method_names  # noqa: E402
+from gapmin.transfer import Evidence  # noqa: E402
 
-SETTINGS = {"n_splits": 2, "n_repeats": 1, "max_search_rows": 40}
+SETTINGS = {"n_splits": 2}
 
 
 def domain_data(X, y, domain):
@@ -42,11 +43,17 @@ def compared():
     return compare_study(made_study("classification"), n_jobs=1, **SETTINGS)
 
 
-def test_a_source_that_is_turned_round_is_left_out_and_the_good_one_ranks_first(compared):
-    assert [each.name for each in compared.ranking.sources] == ["good", "bad"]
-    assert "bad" not in compared.recommended
-    assert "bad" in compared.headline.partition("leave out")[2]
+def test_a_source_that_is_turned_round_is_left_out(compared):
+    assert [each.name for each in compared.evidence.sources] == ["good", "bad"]
+    assert compared.evidence["bad"].verdict == "leave out"
+    assert compared.evidence["good"].evidence > 0 > compared.evidence["bad"].evidence
+    assert "Leave out bad" in compared.headline
     assert compared.headline.endswith(".")
+
+
+def test_the_gap_of_every_source_is_measured(compared):
+    assert list(compared.gaps) == ["good", "bad"]
+    assert sum(compared.gaps["good"].values()) < sum(compared.gaps["bad"].values())
 
 
 def test_every_method_is_measured_on_the_same_folds(compared):
@@ -81,6 +88,7 @@ def test_the_curve_goes_from_few_rows_to_all_that_train(compared):
     assert compared.curve.sizes[0] == 10
     assert compared.curve.sizes[-1] == 12
     assert {TARGET_ONLY, POOLED} <= set(compared.curve.errors) <= {TARGET_ONLY, OURS, POOLED}
+    assert (OURS in compared.curve.errors) == bool(compared.evidence.used)
     for errors in compared.curve.errors.values():
         assert np.shape(errors) == (len(compared.curve.sizes), 2)
 
@@ -88,13 +96,13 @@ def test_the_curve_goes_from_few_rows_to_all_that_train(compared):
 def test_weights_are_shares_of_the_target_and_each_source_by_round(compared):
     np.testing.assert_allclose(np.sum(compared.mass, axis=1), 1)
     np.testing.assert_allclose(compared.mass[0], np.array([24, 60, 60]) / 144)
-    assert sum(compared.weights.values()) == pytest.approx(1)
-    assert list(compared.weights) == ["target", "good", "bad"]
+    assert sum(each.weight for each in compared.evidence.hypotheses) == pytest.approx(1)
 
 
 def test_everything_is_json(compared):
-    text = json.dumps(compared.to_dict(), allow_nan=False)
-    assert json.loads(text)["verdict"]["sentence"] == str(compared.verdict).replace("source 2", "bad")
+    found = json.loads(json.dumps(compared.to_dict(), allow_nan=False))
+    assert Evidence.from_dict(found["evidence"]) == compared.evidence
+    assert not {"ranking", "verdict"} & set(found)
 
 
 @pytest.mark.slow
@@ -113,7 +121,7 @@ def test_processes_change_nothing_and_progress_ends_at_one(task, compared):
         assert shares == sorted(shares)
         assert (shares[0], shares[-1]) == (0, 1)
         assert [each.method for each in one.methods] == list(method_names("regression"))
-        assert "bad" not in one.recommended
+        assert one.evidence["bad"].verdict == "leave out"
 
 
 def test_folds_test_each_target_row_once_a_repeat_and_no_source_row():
@@ -137,14 +145,27 @@ def test_the_rows_of_a_fold_are_not_trained_on():
     X, y = rng.normal(size=(60, 30)), rng.normal(size=60)
     data = domain_data(X, y, np.repeat([-1, 1], [30, 30]))
     fold = draw_folds(data, "regression", 3, 1, seed=0)[0]
-    model = make_method(POOLED, "regression", 0, max_search_rows=10)
+    model = make_method(POOLED, "regression", 0)
     seen = measure(data, "regression", model, fold.train, fold.train).error
     assert measure(data, "regression", model, fold.train, fold.test).error > 1.5 * seen
 
 
+def test_sources_that_are_to_be_left_out_train_nothing():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(60, 2))
+    domain = np.repeat([-1, 1, 2], 20)
+    y = X[:, 0].copy()
+    y[domain == 2] = 1e6
+    data = domain_data(X, y, domain)
+    model = make_method(POOLED, "regression", 0)
+    rows = np.arange(10), np.arange(10, 20)
+    assert measure(data, "regression", model, *rows, sources=(1,)).error < 1
+    assert measure(data, "regression", model, *rows).error > 1e3
+
+
 def test_a_method_that_cannot_be_trained_says_why():
     data = domain_data(np.zeros((8, 1)), np.zeros(8), np.repeat([-1, 1], 4))
-    model = make_method("gapBoost", "classification", 0, max_search_rows=1)
+    model = make_method("gapBoost", "classification", 0)
     found = measure(data, "classification", model, np.arange(3), np.array([3]))
     assert np.isnan(found.error)
     assert "class" in found.failure

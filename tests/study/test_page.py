@@ -5,41 +5,41 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from gapmin.plotting import WeightMassDisplay
-from gapmin.plotting.method_comparison import MethodComparisonDisplay, figure_names
+from gapmin.plotting import MethodComparisonDisplay, WeightMassDisplay, figure_names
 from gapmin.reporting import render_html, write_html
-from gapmin.selection import RankedSource, SourceRanking, TransferVerdict
-from gapmin.selection._ranking_result import TOGETHER, Change
 from gapmin.study import StudyFiles
 from gapmin.study.methods import OURS, POOLED, TARGET_ONLY, method_names
 from gapmin.study.page import python_code, study_report
-from gapmin.study.page_tables import method_table, ranking_table
+from gapmin.study.page_tables import evidence_table, method_table
 from gapmin.study.result import LabelSaving, LearningCurve, MethodError, StudyComparison
 from gapmin.study.words import headline
+from gapmin.transfer import Evidence, Hypothesis, Score, SourceVerdict
 
 EVIL = "<script>alert(1)</script>"
 FILES = StudyFiles(f"{EVIL}.csv", ("a 'b' \"c\".csv", "$x$.parquet"), EVIL, drop=("id",), max_source_rows=500)
 
 
 def made(task="classification", names=("old", EVIL, "price in $ and $"), transfers=True):
-    changes = [Change(-0.1, -0.2, -0.01, 0.01), Change(0.01, -0.1, 0.1, 0.8), Change(0.3, 0.2, 0.4, 0.001)]
-    verdicts = ("helps", "neutral", "hurts")
-    sources = [
-        RankedSource(name, 1000 + k, 0.2, {"source": 0.15, "target": 0.05}, 20.0 + k, change, 0.3, change, 0.6, said)
-        for k, (name, change, said) in enumerate(zip(names, changes, verdicts, strict=True))
-    ]
-    together = RankedSource(TOGETHER, 3003, None, None, 21.0, changes[1], 0.3, changes[1], 0.6, "neutral")
-    ranking = SourceRanking(tuple(sources), together, (names[0],), (), 23.4, 0.3, task, 0.9, 100, ())
+    metric = "error rate" if task == "classification" else "root mean squared error"
+    score = {metric: Score(0.2, 0.1, 0.3)}
+    said = ("use" if transfers else "no evidence either way", "not needed beside the others", "leave out")
+    sources = tuple(
+        SourceVerdict(k, name, 1000 + k, verdict, factor, nats, 0.5, ("its labels look reversed",) * (k == 3))
+        for k, name, verdict, factor, nats in zip(
+            (1, 2, 3), names, said, (40.0, 0.5, 0.0), (6.0, 1.0, -np.inf), strict=True
+        )
+    )
+    sets = [(), (1,), (2,), (3,), (1, 2, 3)]
+    hypotheses = tuple(Hypothesis(each, -9.0, 6.0, 5.0, 5.5, 1.0, 0.2, 0.2, score, {"linear": "…"}) for each in sets)
+    evidence = Evidence(hypotheses, sources, task, 100, (metric,), score, {metric: Score(-0.05, -0.1, 0.0)}, score)
     methods = tuple(
         MethodError(name, 20.0 - k, 10.0, 30.0, -float(k), -5.0, 5.0, 0.5 if k else 1.0, (20.0 - k,) * 10)
         for k, name in enumerate(method_names(task))
     )
-    verdict = TransferVerdict(transfers, "pooling", "…", 0.17, 0.22, 0.1, 0.14, -0.04, -0.07, -0.01, 0.007, 100, 3003)
-    used = (names[0],) if transfers else ()
     sizes, drawn = (10, 28, 80), (TARGET_ONLY, *([OURS] if transfers else []), POOLED)
     errors = {method: tuple((30.0 - k - j, 32.0 - k) for j in range(3)) for k, method in enumerate(drawn)}
     return StudyComparison(
-        headline=headline(verdict, used, ranking, methods),
+        headline=headline(evidence, methods),
         target_name=EVIL,
         label=EVIL,
         task=task,
@@ -47,11 +47,9 @@ def made(task="classification", names=("old", EVIL, "price in $ and $"), transfe
         n_columns=20,
         n_features=25,
         source_sizes=dict.fromkeys(names, 1000),
-        ranking=ranking,
+        evidence=evidence,
         methods=methods,
-        verdict=verdict,
-        recommended=used,
-        weights={"target": 0.5, names[0]: 0.5, names[1]: 0.0, names[2]: 0.0},
+        gaps={name: {"source": 0.15, "target": 0.05} for name in names},
         curve=LearningCurve(sizes, errors),
         saving=LabelSaving(80, 200, "extrapolated"),
         saving_at_start=LabelSaving(10, 60, "within"),
@@ -60,8 +58,6 @@ def made(task="classification", names=("old", EVIL, "price in $ and $"), transfe
         n_splits=5,
         n_repeats=2,
         random_state=0,
-        max_search_rows=1000,
-        fold_search_rows=300,
         seconds=12.0,
     )
 
@@ -78,7 +74,7 @@ def test_the_page_has_every_part_and_the_verdict_first(task, transfers):
         assert f"<h2>{heading}</h2>" in text
     assert "<li>Old.csv: 1,000 of its 9,000 rows" in text
     assert ("10 labelled target rows do what would take about 60" in text) == transfers
-    assert "at most 300 source rows" in text
+    assert "more than 20,000 rows together" in text
     assert re.search(r"Versions: Python 3\.\d+", text)
     assert "The same in Python" not in render_html(study_report(comparison))
 
@@ -93,11 +89,12 @@ def test_names_are_shown_as_text_everywhere():
 
 def test_tables_say_what_was_found():
     comparison = made()
-    ranked = {str(row[0]): row for row in ranking_table(comparison).rows}
-    assert list(ranked) == ["target alone", "old", EVIL, "price in $ and $", TOGETHER]
-    assert [entry.best for entry in (ranked["old"][1], ranked[EVIL][1])] == [True, False]
-    assert str(ranked["price in $ and $"][1]) == "hurts"
-    assert str(ranked[TOGETHER][6]) == "", "no gap was measured"
+    table = evidence_table(comparison.evidence)
+    found = {str(row[0]): [str(entry) for entry in row] for row in table.rows}
+    assert found["old"] == ["old", "use", "1,001", "+6.0", "40", "50%"]
+    assert found["price in $ and $"] == ["price in $ and $", "leave out", "1,003", "none", "0", "50%"]
+    assert [str(row[0]) for row in table.rows if row[1].best] == ["old"]
+    assert list(table.notes) == ["price in $ and $: its labels look reversed"]
     rows = {str(row[0]): [str(entry) for entry in row] for row in method_table(comparison).rows}
     assert rows[TARGET_ONLY] == [TARGET_ONLY, "20.0", "10.0 to 30.0", "", "", ""]
     assert rows[OURS] == [
@@ -119,7 +116,7 @@ def test_the_code_is_python_that_names_the_files():
     strings = {node.value for node in ast.walk(tree) if isinstance(node, ast.Constant)}
     assert {FILES.target, *FILES.sources, EVIL, 500} <= strings
     assert "drop=['id']" in code
-    assert "    check_columns=False,\n    max_search_rows=1000,\n    random_state=0,\n" in code
+    assert "model = TransferRegressorCV(aligned=True, random_state=0)\n" in code
     assert "task=" not in code.split("X, y")[0]
 
 
@@ -133,9 +130,9 @@ def test_the_code_does_what_the_page_says(tmp_path, capsys):
     files = StudyFiles(str(tmp_path / "t.csv"), (str(tmp_path / "s.csv"),), "y")
     made_here: dict[str, object] = {}
     exec(python_code(made("regression"), files), made_here)
-    shown = capsys.readouterr().out
-    assert shown.startswith("source ")
-    assert str(made_here["model"].transfer_verdict_) in shown
+    evidence = made_here["model"].evidence_.renamed({1: "s"})
+    assert capsys.readouterr().out == f"{evidence}\n"
+    assert made_here["evidence"] == evidence
 
 
 def test_long_names_stay_different_and_dollars_are_no_formula():

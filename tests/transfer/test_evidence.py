@@ -9,12 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from gapmin.transfer import Hypothesis
+from gapmin.transfer.constants import LEAVE_OUT, NOT_NEEDED, PRIOR_ALONE, UNDECIDED, USE
 from gapmin.transfer.evidence import (
-    LEAVE_OUT,
-    NOT_NEEDED,
-    UNDECIDED,
-    USE,
-    Hypothesis,
     bayes_factor,
     candidate_sets,
     combine_brackets,
@@ -31,10 +28,10 @@ def all_sets(n_sources):
 
 
 @given(st.integers(1, 5))
-def test_priors_of_all_sets_sum_to_one_and_half_is_the_targets(n_sources):
+def test_priors_of_all_sets_sum_to_one_and_the_targets_own_is_its_constant(n_sources):
     prior = prior_weights(all_sets(n_sources), n_sources)
     assert prior.sum() == pytest.approx(1)
-    assert prior[0] == 0.5
+    assert prior[0] == pytest.approx(PRIOR_ALONE)
 
 
 @given(st.integers(1, 5), st.data())
@@ -42,12 +39,12 @@ def test_what_columns_take_from_a_set_goes_to_the_target_alone(n_sources, data):
     doubtful = data.draw(st.sets(st.integers(1, n_sources)))
     prior = prior_weights(all_sets(n_sources), n_sources, permuted=doubtful)
     assert prior.sum() == pytest.approx(1)
-    assert prior[0] >= 0.5
+    assert prior[0] >= PRIOR_ALONE - 1e-12
 
 
 @given(st.integers(1, 4), st.data())
 @settings(max_examples=200)
-def test_the_weighted_evidence_is_never_below_minus_log_2(n_sources, data):
+def test_the_weighted_evidence_is_never_below_the_log_of_the_targets_prior(n_sources, data):
     """Whatever the numbers are, and whichever hypotheses are not evaluated."""
     sets = all_sets(n_sources)
     kept = [(), *data.draw(st.lists(st.sampled_from(sets[1:]), unique=True))]
@@ -55,7 +52,7 @@ def test_the_weighted_evidence_is_never_below_minus_log_2(n_sources, data):
     prior = prior_weights(kept, n_sources, permuted=data.draw(st.sets(st.integers(1, n_sources))))
     weight = posterior_weights(prior, evidence)
     assert weight.sum() == pytest.approx(1)
-    assert weight @ evidence >= -math.log(2) - 1e-9
+    assert weight @ evidence >= math.log(PRIOR_ALONE) - 1e-9
 
 
 @given(st.integers(1, 3), st.integers(1, 20), st.integers(0, 2**32 - 1))
@@ -89,14 +86,16 @@ def hypotheses(evidence, n_sources):
 
 def verdicts(evidence, n_sources):
     names = {k: f"s{k}" for k in range(1, n_sources + 1)}
-    made = judge(hypotheses(evidence, n_sources), names, dict.fromkeys(names, 10), {})
+    made = judge(hypotheses(evidence, n_sources), names, dict.fromkeys(names, 10))
     return [each.verdict for each in made]
 
 
 @pytest.mark.parametrize(("value", "said"), [(5.0, USE), (-5.0, LEAVE_OUT), (1.0, UNDECIDED), (-1.0, UNDECIDED)])
 def test_of_one_source_the_bayes_factor_is_the_exponential_of_the_evidence(value, said):
     made = hypotheses({(): 0.0, (1,): value}, 1)
-    factor = bayes_factor(1, [(), (1,)], np.array([0.5, 0.5]), np.array([each.weight for each in made]))
+    factor = bayes_factor(
+        1, [(), (1,)], np.array([PRIOR_ALONE, 1 - PRIOR_ALONE]), np.array([each.weight for each in made])
+    )
     assert factor == pytest.approx(math.exp(value))
     assert verdicts({(): 0.0, (1,): value}, 1) == [said]
 

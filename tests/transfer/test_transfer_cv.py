@@ -87,7 +87,7 @@ def test_rows_that_a_source_shares_with_the_target_are_no_evidence():
     X[30:60], y[30:60] = X[:30], y[:30]
     made = TransferRegressorCV(random_state=0, n_repeats=1).fit(X, y, sample_domain=domain)
     assert made.evidence_[1].verdict != "use"
-    assert "30 of its rows are also in the target" in made.evidence_[1].findings[0]
+    assert "30 rows repeated in the target" in made.evidence_[1].findings[0]
 
 
 def test_the_user_may_force_the_choice():

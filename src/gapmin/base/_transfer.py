@@ -15,12 +15,13 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_y, _num_samples, check_is_fitted, column_or_1d, validate_data
 
 from gapmin._utils.typing import Array
+from gapmin.base._constraints import InheritedConstraints
 from gapmin.base._data import DomainData
 from gapmin.base._validation import check_labels, check_sample_weight
 from gapmin.domains import check_domains
 
 
-class TransferMetaEstimator(MetaEstimatorMixin, BaseEstimator, metaclass=ABCMeta):
+class TransferMetaEstimator(InheritedConstraints, MetaEstimatorMixin, BaseEstimator, metaclass=ABCMeta):
     """An estimator that trains a base learner on rows of several domains."""
 
     __metadata_request__fit: ClassVar[dict[str, bool]] = {"sample_domain": True}
@@ -38,12 +39,6 @@ class TransferMetaEstimator(MetaEstimatorMixin, BaseEstimator, metaclass=ABCMeta
     n_jobs: int | None
     random_state: Any
     classes_: NDArray[Any]
-
-    def __init_subclass__(cls, **kwargs: Any) -> None:
-        """Add what the parents ask of their parameters to what the class asks of its own."""
-        super().__init_subclass__(**kwargs)
-        declared = [vars(parent).get("_parameter_constraints", {}) for parent in reversed(cls.__mro__)]
-        cls._parameter_constraints = {name: asked for each in declared for name, asked in each.items()}
 
     def _used_rows(self, domain: NDArray[np.int64], weight: Array) -> NDArray[np.bool_]:
         return weight > 0

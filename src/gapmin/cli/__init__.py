@@ -5,7 +5,6 @@ import sys
 from typing import TYPE_CHECKING, Annotated
 
 from gapmin._version import __version__
-from gapmin.cli import demo, reproduce
 from gapmin.cli._common import INTERRUPTED, WRONG_USAGE, MissingExtraError, require
 from gapmin.cli._output import run_command
 from gapmin.cli._signals import exit_on_signals
@@ -45,7 +44,7 @@ def _run(arguments: list[str]) -> int | str:
 def _app() -> "typer.Typer":
     import typer
 
-    from gapmin.cli import compare, data, example, explain, fit, predict
+    from gapmin.cli import compare, data, demo, example, explain, fit, predict, reproduce
 
     app = typer.Typer(
         add_completion=False,

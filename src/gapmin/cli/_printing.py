@@ -13,9 +13,9 @@ from gapmin._utils.text import counted, printable
 
 if TYPE_CHECKING:
     from gapmin.reporting.table import Table
-    from gapmin.selection.explanation import RowUse, WeightGroup
     from gapmin.study import Study
     from gapmin.study.model import StudyModel
+    from gapmin.transfer.explanation import RowUse, WeightGroup
 
 _MOST_GROUPS = 12
 
@@ -60,9 +60,13 @@ def print_study(study: Study, paths: Sequence[object], notes: Sequence[str]) -> 
     typer.echo(f"\nPredicting {printable(study.schema.label)} from {columns} ({', '.join(by_kind)}) ...")
 
 
-def print_verdict(model: StudyModel) -> None:
-    """Print whether a model uses its sources, and what it is."""
-    typer.echo(f"{printable(str(model.verdict['sentence']))}\nChosen: {printable(str(model.verdict['chosen']))}")
+def print_evidence(model: StudyModel) -> None:
+    """Print what the evidence says of the sources, and the errors."""
+    from gapmin.study.page_tables import error_table, evidence_table
+
+    typer.echo(printable(model.evidence.headline()))
+    print_tables([evidence_table(model.evidence), error_table(model.evidence)])
+    print_notes(model.evidence.findings)
 
 
 def domain_table(model: StudyModel, groups: Sequence[WeightGroup]) -> Table:

@@ -22,9 +22,6 @@ from gapmin.cli._printing import print_json, print_study, print_tables
 if TYPE_CHECKING:
     from gapmin.study import StudyComparison, StudyFiles
 
-SOURCE_ROWS = 20_000
-"""Of all sources together, where the user says nothing."""
-
 
 def compare(
     target: options.TargetFile,
@@ -38,7 +35,7 @@ def compare(
     seed: options.Seed = 0,
     max_source_rows: Annotated[
         int | None,
-        typer.Option(help=f"Rows of each source to use. [default: {SOURCE_ROWS:,} shared by all sources]"),
+        typer.Option(help="Rows of each source to read. [default: all]"),
     ] = None,
 ) -> None:
     """Say which of some other files help to predict a column of the target, by how much, and which hurt."""
@@ -52,8 +49,7 @@ def compare(
     with errors_in_one_line("compare", outcome="no report written" if report else "nothing written"):
         from gapmin.study import StudyFiles
 
-        at_most = max_source_rows or max(SOURCE_ROWS // len(source), 1)
-        files = StudyFiles(target, source, label, task, drop or (), at_most)
+        files = StudyFiles(target, source, label, task, drop or (), max_source_rows)
         _compare(files, report, as_json, jobs or -1, seed)
 
 
@@ -92,14 +88,14 @@ def _print_comparison(comparison: StudyComparison, report: Path | None) -> None:
     from rich.console import Console
 
     from gapmin.study import OURS, TARGET_ONLY
-    from gapmin.study.page_tables import method_table, ranking_table
+    from gapmin.study.page_tables import evidence_table, method_table
     from gapmin.study.words import labels_sentence
 
-    print_tables([ranking_table(comparison), method_table(comparison)])
+    print_tables([evidence_table(comparison.evidence), method_table(comparison)])
     console = Console(highlight=False)
     console.print()
     if comparison.entry(OURS).error < comparison.entry(TARGET_ONLY).error:  # else there is nothing to count in labels
-        console.print(labels_sentence(comparison.saving, comparison.recommended), markup=False)
+        console.print(labels_sentence(comparison.saving, comparison.evidence.used), markup=False)
     where = "" if report is None else f"; figures and protocol: {report}"
     console.print(f"{comparison.seconds:.0f} s{where}", markup=False, soft_wrap=True)
     console.print(f"\n{comparison.headline}", style="bold", markup=False)

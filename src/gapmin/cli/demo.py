@@ -1,46 +1,45 @@
 """``gapmin demo``: the main job on embedded data."""
 
-# No `from __future__ import annotations` here: typer reads the annotations of commands defined in a function.
-from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from __future__ import annotations
 
+from dataclasses import replace
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from gapmin.cli import _options as options
 from gapmin.cli._common import FAILED, INTERRUPTED, check_writable, ending_if_unwritable, refuse_below_one, require
 from gapmin.cli.reproduce import print_failures
-
-if TYPE_CHECKING:
-    import typer
 
 _NEEDS = ("typer", "rich", "matplotlib", "jinja2", "mlxtend")
 
 
-def add_to(app: "typer.Typer") -> None:
-    """Add the command."""
-    import typer
+def demo(
+    splits: Annotated[
+        int | None, typer.Option(help="Random splits of each problem. [default: 5, with --quick 2]")
+    ] = None,
+    jobs: options.Jobs = None,
+    out: Annotated[Path, typer.Option(help="Where to write the report.")] = Path("gapmin-report.html"),
+    quick: Annotated[bool, typer.Option("--quick", help="Fewer problems: seconds instead of minutes.")] = False,
+) -> None:
+    """Compare gapBoost and gapMTNN with baselines and measure the gap of each source, on data that is installed."""
+    refuse_below_one("demo", splits=splits, jobs=jobs)
+    check_writable("demo", out)
+    require(*_NEEDS)
+    try:
+        _demo(splits, jobs or -1, out, quick)
+    except KeyboardInterrupt:
+        typer.echo("gapmin: interrupted, no report written", err=True)
+        raise typer.Exit(INTERRUPTED) from None
 
-    @app.command(epilog="Example: gapmin demo --quick --out report.html")
-    def demo(
-        splits: Annotated[
-            int | None, typer.Option(help="Random splits of each problem. [default: 5, with --quick 2]")
-        ] = None,
-        jobs: Annotated[int | None, typer.Option(help="Processes. [default: one a core]")] = None,
-        out: Annotated[Path, typer.Option(help="Where to write the report.")] = Path("gapmin-report.html"),
-        quick: Annotated[bool, typer.Option("--quick", help="Fewer problems: seconds instead of minutes.")] = False,
-    ) -> None:
-        """Compare gapBoost and gapMTNN with baselines and measure the gap of each source, on data that is installed."""
-        refuse_below_one("demo", splits=splits, jobs=jobs)
-        check_writable("demo", out)
-        require(*_NEEDS)
-        try:
-            _demo(splits, jobs or -1, out, quick)
-        except KeyboardInterrupt:
-            typer.echo("gapmin: interrupted, no report written", err=True)
-            raise typer.Exit(INTERRUPTED) from None
+
+def add_to(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command(epilog="Example: gapmin demo --quick --out report.html")(demo)
 
 
 def _demo(n_splits: int | None, n_jobs: int, out: Path, quick: bool) -> None:
-    from dataclasses import replace
-
-    import typer
     from rich.console import Console
 
     from gapmin._utils.progress import progress_on

@@ -14,16 +14,16 @@ from gapmin.cli._common import errors_in_one_line, refuse, require
 from gapmin.cli._printing import (
     domain_table,
     group_table,
+    print_evidence,
     print_json,
     print_notes,
     print_tables,
-    print_verdict,
     row_table,
 )
 
 if TYPE_CHECKING:
-    from gapmin.selection import Explanation
     from gapmin.study.model import StudyModel
+    from gapmin.transfer import Explanation
 
 _EXAMPLE = "gapmin explain model.skops --by cylinders --target target.csv --source usa.csv --source europe.csv"
 
@@ -77,7 +77,7 @@ def add_to(app: typer.Typer) -> None:
 
 
 def _print_explanation(model: StudyModel, found: Explanation, n_rows: int) -> None:
-    print_verdict(model)
+    print_evidence(model)
     label = printable(model.schema.label)
     tables = [domain_table(model, found.sources), group_table(f"Rows of the sources by {label}", found.classes)]
     tables += [group_table(f"Rows of the sources by {printable(name)}", each) for name, each in found.columns.items()]

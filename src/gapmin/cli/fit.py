@@ -20,10 +20,9 @@ from gapmin.cli._common import (
     refuse_below_one,
     require,
 )
-from gapmin.cli._printing import domain_table, print_json, print_study, print_tables, print_verdict
+from gapmin.cli._printing import domain_table, print_evidence, print_json, print_study, print_tables
 
 if TYPE_CHECKING:
-    from gapmin.reporting.table import Table
     from gapmin.study.model import StudyModel
 
 _EXAMPLE = "gapmin fit --target target.csv --source usa.csv --source europe.csv --label mpg -o model.skops"
@@ -80,30 +79,10 @@ def _check(out: Path, inputs: Sequence[Path], force: bool, jobs: int | None, see
 
 def _print_model(model: StudyModel, out: Path) -> None:
     typer.echo()
-    print_verdict(model)
-    print_tables([_error_table(model), domain_table(model, model.explanation.sources)])
+    print_evidence(model)
+    print_tables([domain_table(model, model.explanation.sources)])
     typer.echo(f"\n{printable(str(out))}  {_size(out.stat().st_size)}")
     typer.echo(f"\nNext:\n  gapmin predict {printable(str(out))} new.csv -o predictions.csv")
-
-
-def _error_table(model: StudyModel) -> Table:
-    from gapmin._utils.text import format_number
-    from gapmin.reporting.table import Entry, Table
-
-    percent = model.schema.task == "classification"
-
-    def shown(error: float | None) -> str:
-        if error is None:
-            return "-"
-        return f"{100 * error:.1f}%" if percent else format_number(error)
-
-    what = "share of wrong classes" if percent else "root of the mean squared error"
-    rows = [
-        [Entry("target only"), Entry(shown(model.errors["target_only"]), best=not model.verdict["transfers"])],
-        [Entry("with sources"), Entry(shown(model.errors["with_sources"]), best=bool(model.verdict["transfers"]))],
-    ]
-    caption = f"Cross-validated on the {model.files[0].n_rows:,} target rows: {what}, the chosen in bold"
-    return Table(caption, ["", "error"], rows)
 
 
 def _as_dict(model: StudyModel, out: Path) -> dict[str, Any]:

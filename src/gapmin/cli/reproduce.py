@@ -1,18 +1,20 @@
 """``gapmin reproduce``: the paper's tables and figures, beside the numbers that it prints."""
 
-# No `from __future__ import annotations` here: typer reads the annotations of commands defined in a function.
+from __future__ import annotations
+
 import os
 from collections.abc import Mapping, Sequence
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
+import typer
+
+from gapmin.cli import _options as options
 from gapmin.cli._common import FAILED, INTERRUPTED, refuse, refuse_below_one, require
 from gapmin.reproduce import NAMES, get_experiment
 
 if TYPE_CHECKING:
-    import typer
-
     from gapmin.reproduce.cells import Outcome
     from gapmin.reproduce.experiment import Plan
     from gapmin.reproduce.run import Reproduction
@@ -31,45 +33,43 @@ class Backend(StrEnum):
     DASK = "dask"
 
 
-def add_to(app: "typer.Typer") -> None:
+def reproduce(
+    names: Annotated[list[str], typer.Argument(help="list, all, or some of table1 … table8, figure1 … figure5.")],
+    quick: Annotated[bool, typer.Option("--quick", help="Few splits and settings: minutes.")] = False,
+    splits: Annotated[int | None, typer.Option(help="Random splits. [default: see list]")] = None,
+    epochs: Annotated[int | None, typer.Option(help="Epochs of networks. [default: the paper's 120]")] = None,
+    seed: Annotated[int, typer.Option(help="Which splits and random numbers.")] = 0,
+    jobs: options.Jobs = None,
+    backend: Annotated[Backend, typer.Option(help="Where to run.")] = Backend.JOBLIB,
+    scheduler: Annotated[str | None, typer.Option(help="Address of a Dask scheduler: tcp://HOST:PORT.")] = None,
+    retry_failed: Annotated[bool, typer.Option("--retry-failed", help="Run cells again that failed.")] = False,
+    out: Annotated[Path, typer.Option(help="Folder of results; the same command goes on there.")] = Path(
+        "gapmin-results"
+    ),
+) -> None:
+    """Run tables and figures of the paper, and show ours beside the paper's.
+
+    Finished cells are kept in the folder, whatever ends the run: the same command goes on where it stopped.
+    """
+    refuse_below_one("reproduce", splits=splits, epochs=epochs, jobs=jobs)
+    if seed < 0:
+        refuse("reproduce", f"--seed is {seed}: take 0 or more")
+    if "list" in names:
+        _list()
+        return
+    chosen = _chosen(names)
+    if (backend is Backend.DASK) != (scheduler is not None):
+        refuse("reproduce", "--backend dask and --scheduler go together: give both or none")
+    _check_folder(out)
+    require(*_NEEDS, extra="reproduce")
+    plans = {name: get_experiment(name).plan(splits=splits, epochs=epochs, seed=seed, quick=quick) for name in chosen}
+    runnable = _with_data(plans, _unfinished(plans, out, retry_failed), everything="all" in names)
+    _reproduce(runnable, out, _completed(jobs, scheduler), retry_failed)
+
+
+def add_to(app: typer.Typer) -> None:
     """Add the command."""
-    import typer
-
-    @app.command(epilog="Example: gapmin reproduce table2 --quick")
-    def reproduce(
-        names: Annotated[list[str], typer.Argument(help="list, all, or some of table1 … table8, figure1 … figure5.")],
-        quick: Annotated[bool, typer.Option("--quick", help="Few splits and settings: minutes.")] = False,
-        splits: Annotated[int | None, typer.Option(help="Random splits. [default: see list]")] = None,
-        epochs: Annotated[int | None, typer.Option(help="Epochs of networks. [default: the paper's 120]")] = None,
-        seed: Annotated[int, typer.Option(help="Which splits and random numbers.")] = 0,
-        jobs: Annotated[int | None, typer.Option(help="Processes. [default: one a core]")] = None,
-        backend: Annotated[Backend, typer.Option(help="Where to run.")] = Backend.JOBLIB,
-        scheduler: Annotated[str | None, typer.Option(help="Address of a Dask scheduler: tcp://HOST:PORT.")] = None,
-        retry_failed: Annotated[bool, typer.Option("--retry-failed", help="Run cells again that failed.")] = False,
-        out: Annotated[Path, typer.Option(help="Folder of results; the same command goes on there.")] = Path(
-            "gapmin-results"
-        ),
-    ) -> None:
-        """Run tables and figures of the paper, and show ours beside the paper's.
-
-        Finished cells are kept in the folder, whatever ends the run: the same command goes on where it stopped.
-        """
-        refuse_below_one("reproduce", splits=splits, epochs=epochs, jobs=jobs)
-        if seed < 0:
-            refuse("reproduce", f"--seed is {seed}: take 0 or more")
-        if "list" in names:
-            _list()
-            return
-        chosen = _chosen(names)
-        if (backend is Backend.DASK) != (scheduler is not None):
-            refuse("reproduce", "--backend dask and --scheduler go together: give both or none")
-        _check_folder(out)
-        require(*_NEEDS, extra="reproduce")
-        plans = {
-            name: get_experiment(name).plan(splits=splits, epochs=epochs, seed=seed, quick=quick) for name in chosen
-        }
-        runnable = _with_data(plans, _unfinished(plans, out, retry_failed), everything="all" in names)
-        _reproduce(runnable, out, _completed(jobs, scheduler), retry_failed)
+    app.command(epilog="Example: gapmin reproduce table2 --quick")(reproduce)
 
 
 def _check_folder(out: Path) -> None:
@@ -88,7 +88,7 @@ def _chosen(names: Sequence[str]) -> list[str]:
     return [name for name in NAMES if name in names or "all" in names]
 
 
-def _unfinished(plans: "Plans", out: Path, retry_failed: bool) -> list[str]:
+def _unfinished(plans: Plans, out: Path, retry_failed: bool) -> list[str]:
     """Return the experiments that have cells to run: the others can be shown without their data."""
     from gapmin.reproduce.runner import missing
     from gapmin.reproduce.store import Store, StoreError
@@ -104,10 +104,8 @@ def _unfinished(plans: "Plans", out: Path, retry_failed: bool) -> list[str]:
     ]
 
 
-def _with_data(plans: "Plans", unfinished: Sequence[str], everything: bool) -> "Plans":
+def _with_data(plans: Plans, unfinished: Sequence[str], everything: bool) -> Plans:
     """Return what can be run; refuse where something asked for by name cannot, or nothing that needs data can."""
-    import typer
-
     from gapmin.reproduce.run import lacking
 
     reasons = {name: reason for name in unfinished if (reason := lacking(get_experiment(name)))}
@@ -121,7 +119,7 @@ def _with_data(plans: "Plans", unfinished: Sequence[str], everything: bool) -> "
     return runnable
 
 
-def _completed(jobs: int | None, scheduler: str | None) -> "Completed":
+def _completed(jobs: int | None, scheduler: str | None) -> Completed:
     from gapmin.reproduce.runner import on_dask, on_this_machine
 
     if scheduler is None:
@@ -153,19 +151,18 @@ def _list() -> None:
     console.print("\ngapmin reproduce NAME runs one; gapmin data fetch NAME gets data.", markup=False)
 
 
-def _reproduce(plans: "Plans", out: Path, completed: "Completed", retry_failed: bool) -> None:
-    import typer
+def _reproduce(plans: Plans, out: Path, completed: Completed, retry_failed: bool) -> None:
     from rich.console import Console
 
     from gapmin._utils.progress import progress_on
-    from gapmin.reproduce.run import reproduce
+    from gapmin.reproduce import run
     from gapmin.reproduce.runner import WorkersLostError
     from gapmin.reproduce.store import StoreError
 
     kept = f"what is done is kept in {out}, the same command goes on"
     try:
         with progress_on(Console(stderr=True), "gapmin reproduce") as on_progress:
-            found = reproduce(plans, out, completed, retry_failed=retry_failed, on_progress=on_progress)
+            found = run.reproduce(plans, out, completed, retry_failed=retry_failed, on_progress=on_progress)
     except KeyboardInterrupt:
         typer.echo(f"gapmin reproduce: interrupted; {kept}", err=True)
         raise typer.Exit(INTERRUPTED) from None
@@ -182,17 +179,14 @@ def _reproduce(plans: "Plans", out: Path, completed: "Completed", retry_failed: 
         raise typer.Exit(FAILED)
 
 
-def print_failures(failed: "Sequence[Outcome]") -> None:
+def print_failures(failed: Sequence[Outcome]) -> None:
     """Write the first cells that failed, and why, to standard error."""
-    import typer
-
     for outcome in failed[:_SHOWN_FAILURES]:
         cell = outcome.cell
         typer.echo(f"failed: {cell.problem}, {cell.method}, split {cell.split}: {outcome.failure}", err=True)
 
 
-def _show(found: "Reproduction", out: Path) -> None:
-    import typer
+def _show(found: Reproduction, out: Path) -> None:
     from rich.console import Console
 
     from gapmin.reporting import to_rich

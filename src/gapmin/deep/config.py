@@ -5,9 +5,11 @@ from __future__ import annotations
 import os
 from dataclasses import Field, dataclass, field, fields
 from numbers import Integral, Real
-from typing import Any, ClassVar
+from typing import Any
 
 from sklearn.utils._param_validation import Interval, StrOptions
+
+from gapmin.base import InheritedConstraints
 
 AT_LEAST_ONE = Interval(Integral, 1, None, closed="left")
 NOT_NEGATIVE = Interval(Real, 0, None, closed="left")
@@ -28,20 +30,14 @@ def parameter(default: Any, *constraints: Any, saved: bool = True) -> Any:
     return field(default=default, metadata={"constraints": list(constraints), "saved": saved})
 
 
-class Parameters:
+class Parameters(InheritedConstraints):
     """The base of classes that declare parameters: it gathers their constraints for scikit-learn's validation."""
-
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {}
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
-        gathered: dict[str, list[Any]] = {}
-        for base in reversed(cls.__mro__):
-            gathered |= vars(base).get("_parameter_constraints", {})
         for name, each in vars(cls).items():
             if isinstance(each, Field) and "constraints" in each.metadata:
-                gathered[name] = each.metadata["constraints"]
-        cls._parameter_constraints = gathered
+                cls._parameter_constraints[name] = each.metadata["constraints"]
 
 
 @dataclass(eq=False, repr=False, kw_only=True)

@@ -18,7 +18,7 @@ from gapmin.deep.batches import TaskRows, epoch_plan
 from gapmin.deep.heads import SLOPE_OF_CROSS_ENTROPY, TaskHeads
 from gapmin.deep.losses import loss_matrix, own_losses
 from gapmin.gap import RiskBound
-from gapmin.linear.wasserstein import class_wasserstein_matrix, proposition_2
+from gapmin.linear import class_wasserstein_matrix, proposition_2
 
 _PROBE_EPOCHS = 20
 

@@ -15,7 +15,7 @@ from sklearn.utils.multiclass import check_classification_targets, type_of_targe
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from gapmin._utils.typing import Array
-from gapmin.base import check_labels, check_sample_weight
+from gapmin.base import InheritedConstraints, check_labels, check_sample_weight
 from gapmin.gap import PerformanceGap
 from gapmin.linear._bounds import Constants, Form, GivenConstants, distance
 from gapmin.linear._losses import LOSS_BY_NAME, Loss
@@ -68,7 +68,7 @@ def effective_size(weight: Array) -> float:
     return float(weight.sum() ** 2 / (weight @ weight))
 
 
-class LinearSetting(BaseEstimator, metaclass=ABCMeta):
+class LinearSetting(InheritedConstraints, BaseEstimator, metaclass=ABCMeta):
     """A linear model of one of the paper's settings: its objective, gap, lemma and theorem."""
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
@@ -84,12 +84,6 @@ class LinearSetting(BaseEstimator, metaclass=ABCMeta):
     intercept_: Array
     gap_: PerformanceGap
     n_features_in_: int
-
-    def __init_subclass__(cls, **kwargs: Any) -> None:
-        """Add to the constraints that a class declares those of its bases."""
-        super().__init_subclass__(**kwargs)
-        declared = [vars(base).get("_parameter_constraints", {}) for base in reversed(cls.__mro__)]
-        cls._parameter_constraints = {name: allowed for each in declared for name, allowed in each.items()}
 
     @property
     def _loss(self) -> Loss:

@@ -2,29 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any, Self
 
 from .bar_displays import WIDTH, bars_height
 from .displays import PALETTE
-from .ranking_displays import IntervalDisplay
-
-_LONGEST = 24
-
-
-def figure_names(names: Sequence[str]) -> list[str]:
-    r"""Return names as figures can show them: not too long, still different, and a dollar is no formula.
-
-    Examples
-    --------
-    >>> figure_names(["a", "price in $", "x" * 30])
-    ['a', 'price in \\$', 'xxxxxxxxxxxxxxxxxxxxxxx…']
-    """
-    made: list[str] = []
-    for k, name in enumerate(names, start=1):
-        short = name if len(name) <= _LONGEST else f"{name[: _LONGEST - 1]}…"
-        made.append((f"{short[:-4]}… {k}" if short in made else short).replace("$", r"\$"))
-    return made
+from .evidence_displays import IntervalDisplay
 
 
 class MethodComparisonDisplay(IntervalDisplay):
@@ -86,4 +69,4 @@ class MethodComparisonDisplay(IntervalDisplay):
         return self
 
 
-__all__ = ["MethodComparisonDisplay", "figure_names"]
+__all__ = ["MethodComparisonDisplay"]

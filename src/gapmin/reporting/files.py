@@ -10,8 +10,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from gapmin._utils.io import write_atomically
+from gapmin.plotting import draw_png, draw_svg
 
-from ..plotting.drawing import draw_png, draw_svg
 from .html import Section
 from .table import Entry, RowGroup, Table
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from gapmin._utils.io import write_atomically
-from gapmin.plotting.drawing import Figure, draw_svg
+from gapmin.plotting import Figure, draw_svg
 
 from .table import Table
 

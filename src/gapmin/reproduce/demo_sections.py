@@ -9,8 +9,7 @@ import numpy as np
 
 from gapmin._utils.text import counted, format_number, joined
 from gapmin.datasets import TransferProblem
-from gapmin.plotting import DisagreementDisplay, Figure, GapDisplay, WeightMassDisplay
-from gapmin.plotting.bar_displays import WIDTH, bars_height
+from gapmin.plotting import WIDTH, DisagreementDisplay, Figure, GapDisplay, WeightMassDisplay, bars_height
 from gapmin.reporting import Entry, Section, Table, shown_name
 
 from . import transfer

@@ -13,7 +13,7 @@ from .cells import Cell, Measured, SettingValue, cell
 from .store import Outcomes
 
 if TYPE_CHECKING:
-    from gapmin.reporting.html import Section
+    from gapmin.reporting import Section
 
 
 @dataclass(frozen=True)
@@ -185,7 +185,7 @@ class Experiment:
 
     def section(self, store: Outcomes, plan: Plan) -> Section:
         """Show what a plan found."""
-        from gapmin.reporting.html import Section
+        from gapmin.reporting import Section
 
         found = Found(store, plan)
         lost = found.lost(self.grid(plan))

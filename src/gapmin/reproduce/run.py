@@ -8,8 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from gapmin.datasets.catalogue import fetch
-from gapmin.reporting.files import write_section
-from gapmin.reporting.html import Report, Section, write_html
+from gapmin.reporting import Report, Section, write_html, write_section
 
 from . import NAMES, get_experiment
 from .cells import OF_NETWORKS, Cell, Outcome

@@ -33,7 +33,7 @@ def show(found: Found) -> Section:
     tables, points = [], []
     for mode, resample in MODES.items():
         blocks = [grid.block(found) for grid in grids(resample)]
-        points += [point for block in blocks for point in _say(block, mode)]
+        points += [point for block in blocks for point in _verdicts(block, mode)]
         notes = [SETTINGS] if resample else [SETTINGS, SEPARABLE]
         tables.append(error_table(f"Table 2, {mode}, error in %", "table2", blocks, CLASSIFIERS, GAPBOOST, notes=notes))
         others = [method for method in CLASSIFIERS if method != GAPBOOST]
@@ -43,7 +43,7 @@ def show(found: Found) -> Section:
     return Section("Table 2: classification", INTRODUCTION, points, tables)
 
 
-def _say(block: Block, mode: str) -> list[str]:
+def _verdicts(block: Block, mode: str) -> list[str]:
     means, where = block.means(AVERAGE), f"{block.heading} {mode}"
     baseline, overall = block.lowest(AVERAGE, BASELINES), block.lowest(AVERAGE, CLASSIFIERS)
     times = sum(block.lowest(row, PRINTED_METHODS) == GAPBOOST for row in block.rows)

@@ -29,7 +29,7 @@ def show(found: Found) -> Section:
     tables, points = [], []
     for mode, resample in MODES.items():
         block = grid(resample).block(found)
-        points += _say(block, mode)
+        points += _verdicts(block, mode)
         tables.append(
             error_table(f"Table 3, trees {mode}, RMS error", "table3", [block], REGRESSORS, OURS, notes=[THIRDS_NOTE])
         )
@@ -37,7 +37,7 @@ def show(found: Found) -> Section:
     return Section("Table 3: regression", [BASE_LEARNER], points, tables)
 
 
-def _say(block: Block, mode: str) -> list[str]:
+def _verdicts(block: Block, mode: str) -> list[str]:
     means = block.means(AVERAGE)
     lowest = [row for row in block.rows if block.lowest(row, REGRESSORS) == OURS]
     averages = ", ".join(f"{method} {means[method]:.2f}" for method in REGRESSORS)

@@ -146,6 +146,43 @@ def check_kernel(found: Attributes) -> None:
     need(finite, "a kernel has parts that are no numbers")
 
 
+def check_fitted_learner(found: Attributes) -> None:
+    """Check how a learner's columns are treated and its output corrected: arrays that go with its columns."""
+    n_classes, n_features = found.get("n_classes"), _features_of(found.get("estimator"))
+    number = np.dtype(np.float64)
+    need(type(n_classes) is int and n_classes >= 0, "a learner has a wrong number of classes")
+    for name in ("mean", "scale"):
+        part = found.get(name)
+        plain = part is None or (_is_array(part, number, 1) and bool(np.isfinite(part).all()))
+        need(plain, f"a learner has a {name} of a wrong kind")
+        need(part is None or n_features in (None, part.size), f"a learner has a {name} for other columns")
+    scale, edges, correction = found.get("scale"), found.get("edges"), found.get("correction")
+    need(scale is None or bool((scale > 0).all()), "a learner divides columns by what is not above 0")
+    need(edges is None or (isinstance(edges, np.ndarray) and edges.ndim == 2), "a learner has edges of a wrong kind")
+    need(edges is None or n_features in (None, edges.shape[1]), "a learner has edges for other columns")
+    need(isinstance(found.get("power"), float | int), "a learner has no power")
+    plain = isinstance(correction, list) and all(isinstance(part, np.ndarray | np.number) for part in correction)
+    need(correction is None or plain, "a learner has a correction of a wrong kind")
+
+
+def _features_of(estimator: Any) -> int | None:
+    found = estimator.get("n_features_in_") if isinstance(estimator, dict) else None
+    return found if _is_count(found) else None
+
+
+def check_mixture(found: Attributes) -> None:
+    """Check that every set of sources has its models and a weight, and that weights are shares."""
+    lists = all(isinstance(part, list) for part in found.values())
+    need(set(found) == {"sets", "models", "weights"} and lists, "a mixture has not the parts of a mixture")
+    sets, models, weights = found["sets"], found["models"], found["weights"]
+    need(len(sets) == len(models) == len(weights) > 0, "a mixture has not a model and a weight for each set")
+    need(all(isinstance(each, list) and each for each in models), "a mixture has a set without models")
+    plain = all(isinstance(members, list) and all(type(k) is int and k > 0 for k in members) for members in sets)
+    need(plain and len({tuple(members) for members in sets}) == len(sets), "a mixture has sets of no sources")
+    shares = all(type(weight) is float and 0 <= weight <= 1 for weight in weights)
+    need(shares and abs(sum(weights) - 1) < 1e-6, "a mixture has weights that are no shares")
+
+
 def check_one_hot(found: Attributes) -> None:
     """Check that the columns an encoder will fill are those it will say it has: a sparse matrix is made of them."""
     if "categories_" not in found and "_n_features_outs" not in found:

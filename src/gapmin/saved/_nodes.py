@@ -233,6 +233,10 @@ class SchemaChecker:
             self._check_stages(attributes)
         elif name in _types.KERNEL_ESTIMATORS:
             _compiled.check_kernel(self._decode_attributes(attributes))
+        elif name == _types.FITTED_LEARNER:
+            _compiled.check_fitted_learner(self._decode_attributes(attributes))
+        elif name == _types.MIXTURE:
+            _compiled.check_mixture(self._decode_attributes(attributes))
         elif name == "sklearn.preprocessing._encoders.OneHotEncoder":
             _compiled.check_one_hot(self._decode_attributes(attributes))
 

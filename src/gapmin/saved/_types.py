@@ -26,8 +26,8 @@ GAPMIN_ESTIMATORS = (
     *_of("gapmin.linear.parameter_sharing", "ParameterSharingClassifier", "ParameterSharingRegressor"),
     *_of("gapmin.linear.task_covariance", "TaskCovarianceClassifier", "TaskCovarianceRegressor"),
     *_of("gapmin.linear.task_weighting", "TaskWeightingClassifier", "TaskWeightingRegressor"),
-    *_of("gapmin.selection.pooling", "WeightedPoolingClassifier", "WeightedPoolingRegressor"),
-    *_of("gapmin.selection.transfer_cv", "TransferClassifierCV", "TransferRegressorCV"),
+    *_of("gapmin.transfer.pooling", "WeightedPoolingClassifier", "WeightedPoolingRegressor"),
+    *_of("gapmin.transfer.transfer_cv", "TransferClassifierCV", "TransferRegressorCV"),
 )
 """Every public estimator but the networks, which have a format of their own (`gapmin.deep`)."""
 
@@ -36,17 +36,18 @@ KERNEL_ESTIMATORS = (
     "gapmin.transfer.kernel.KernelRegressor",
 )
 
+FITTED_LEARNER = "gapmin.transfer._fitting.FittedLearner"
+MIXTURE = "gapmin.transfer.mixture.HypothesisMixture"
+
 GAPMIN_PARTS = (
     *KERNEL_ESTIMATORS,
     "gapmin.domains.TargetKFold",
     "gapmin.domains.TargetShuffleSplit",
     "gapmin.gap.PerformanceGap",
     "gapmin.linear._setting.Facts",
-    "gapmin.selection._blended.BlendedClassifier",
-    "gapmin.selection._blended.BlendedRegressor",
-    "gapmin.selection._choice.TransferVerdict",
-    "gapmin.selection._relevance.RelevanceScaler",
-    "gapmin.selection._tempered.TemperedClassifier",
+    FITTED_LEARNER,
+    MIXTURE,
+    *_of("gapmin.transfer.result", "Evidence", "Hypothesis", "Score", "SourceVerdict"),
 )
 """What fitted estimators of gapmin hold: results and splitters, plain values all, and means of models."""
 

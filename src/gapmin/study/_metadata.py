@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from gapmin.selection import Explanation
-from gapmin.selection.explanation import RowUse, WeightGroup
+from gapmin.transfer import Evidence, Explanation
+from gapmin.transfer.explanation import RowUse, WeightGroup
 
 
 @dataclass(frozen=True)
@@ -54,16 +54,14 @@ def from_json(about: Mapping[str, Any]) -> dict[str, Any]:
     )
     if [group.name for group in explanation.sources] != [each.name for each in files]:
         raise ValueError("its weights are not those of its files")
-    verdict = dict(about["verdict"])
-    for name in ("sentence", "chosen"):
-        _text(verdict[name])
-    if not isinstance(verdict["transfers"], bool):
-        raise TypeError(f"transfers is {verdict['transfers']!r}")
-    errors = {name: about["errors"][name] for name in ("with_sources", "target_only")}
+    evidence = Evidence.from_dict(about["evidence"])
+    if [each.name for each in evidence.sources] != [each.name for each in files[1:]]:
+        raise ValueError("its evidence is not about its files")
+    if evidence.to_dict() != about["evidence"]:
+        raise ValueError("its evidence is not as gapmin writes it")
     return {
         "files": files,
-        "verdict": verdict,
-        "errors": {name: None if error is None else float(error) for name, error in errors.items()},
+        "evidence": evidence,
         "explanation": explanation,
         "notes": tuple(map(_text, about["notes"])),
         "asked": {

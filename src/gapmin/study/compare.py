@@ -1,80 +1,64 @@
-"""The whole comparison: ranking, methods, verdict, learning curve and weights of a study's sources."""
+"""The whole comparison: evidence, methods, learning curve and weights of a study's sources."""
 
 from __future__ import annotations
 
 import time
 import warnings
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import clone
 
+from gapmin._utils.errors import error_of
 from gapmin._utils.parallel import one_thread
 from gapmin._utils.text import replace_unprintable
 from gapmin.base import DomainData
-from gapmin.selection import SourceRanking, TransferVerdict, rank_sources
+from gapmin.linear.source_gap import measure_gap
+from gapmin.transfer import Evidence
+from gapmin.transfer.collect import Collected, fit_hypothesis
 
 from ._labels import FEWEST_TARGET_ROWS
 from ._messages import TableError, free_name
+from .answer import collect, column_names, named, prepared, search_notes
 from .curve import curve_sizes, draw_rows, labels_needed
 from .folds import Fitted, Fold, WorkItem, draw_folds, measure, run
 from .method_comparison import compare_methods, fit_once
-from .methods import (
-    GAPBOOST,
-    OURS,
-    POOLED,
-    TARGET_ONLY,
-    QuickTransferClassifier,
-    QuickTransferRegressor,
-    make_method,
-    method_names,
-)
-from .preprocessing import preprocessor
+from .methods import GAPBOOST, OURS, POOLED, TARGET_ONLY, make_method, method_names
 from .result import LabelSaving, LearningCurve, StudyComparison
 from .study import Study
 from .words import headline
 
-FOLD_SEARCH_ROWS = 300
-"""Source rows in the search that each fold makes anew."""
-
-_FEW_ROWS = 1000
-"""Source rows up to which the folds are drawn twice."""
-_LEAST_RATIO = 0.1
-_EFFORT = {OURS: 12.0, GAPBOOST: 2.0, TARGET_ONLY: 2.0}
+_EFFORT = {OURS: 10.0, GAPBOOST: 2.0, TARGET_ONLY: 3.0}
+_EFFORT_OF_THE_ANSWER = 15.0
 
 
 def compare_study(
     study: Study,
     *,
     n_splits: int = 5,
-    n_repeats: int | None = None,
+    n_repeats: int = 1,
     n_jobs: int | None = None,
     random_state: int = 0,
-    max_search_rows: int = 1000,
     on_progress: Callable[[float, int], object] = lambda share, n_steps: None,
 ) -> StudyComparison:
     """Find out whether a study's sources help its target, which, and by how much.
 
-    Columns become numbers once, by the study's preprocessing fitted on all rows without their labels. Everything else
-    is cross-validated on the target's rows: a fold's rows train no model that is tested on them. Where methods are
-    compared they have no part in its choice either; the models of the learning curve were chosen once, on all rows.
+    The answer is the evidence that `gapmin fit` finds too, with the same rows and seed. Methods are compared by nested
+    cross-validation: a fold's rows neither train nor choose a model that is tested on them. The models of the learning
+    curve were chosen once, on all rows, and are trained anew at each size.
 
     Parameters
     ----------
     study : Study
         From `gapmin.study.read_study`.
     n_splits : int, default=5
-        Folds of the target's rows.
-    n_repeats : int or None, default=None
-        How often the folds are drawn. None draws them twice with up to 1,000 source rows, and once with more.
+        Folds of the target's rows in the comparison of methods.
+    n_repeats : int, default=1
+        How often these folds are drawn.
     n_jobs : int or None, default=None
         Processes. The result does not depend on it.
     random_state : int, default=0
-    max_search_rows : int, default=1000
-        Source rows that the search for the recommended model uses; its last fit has all.
     on_progress : callable
         Given the share of the work that is done and the number of steps.
 
@@ -83,83 +67,79 @@ def compare_study(
     StudyComparison
     """
     start = time.perf_counter()
-    data, names = _prepared(study, n_splits)
-    task, n_target = study.schema.task, int(data.in_target.sum())
-    n_source = len(data) - n_target
-    n_repeats = n_repeats or (2 if n_source <= _FEW_ROWS else 1)
+    check_study(study)
+    if n_splits < 2:
+        raise ValueError(f"n_splits is {n_splits}: use an integer of at least 2")
+    task, names = study.schema.task, _distinct(map(replace_unprintable, study.sources))
+    n_target = len(study.target[1])
     n_splits = min(n_splits, n_target // 2)  # two rows at least in each fold
-    folds = draw_folds(data, task, n_splits, n_repeats, random_state)
     methods = method_names(task)
-    sizes = curve_sizes(min(fold.train.size for fold in folds))
-    curve_methods = (TARGET_ONLY, OURS, POOLED)
+    sizes = curve_sizes(n_target - -(-n_target // n_splits))
+    n_curve = 3 * len(sizes) * n_splits
+    efforts = [_EFFORT.get(method, 1.0) for method in methods for _ in range(n_splits * n_repeats)]
+    whole = _EFFORT_OF_THE_ANSWER + 2.0 + sum(efforts) + 0.3 * n_curve
+    n_steps, done, reported = len(efforts) + n_curve + 3, 0.0, 0.0
 
-    fold_search_rows = min(FOLD_SEARCH_ROWS, max_search_rows)
-    first = [
-        WorkItem(_choose, (data, task, max_search_rows, random_state), 30.0),
-        WorkItem(_rank, (data, task, names, random_state), 5.0),
-        WorkItem(_mass, (data, task, random_state), 3.0),
-    ]
-    pairs = [(method, fold) for method in sorted(methods, key=lambda each: -_EFFORT.get(each, 1)) for fold in folds]
-    first += [
-        WorkItem(fit_once, (data, task, method, fold, fold_search_rows), _EFFORT.get(method, 1.0))
-        for method, fold in pairs
-    ]
-    n_curve = len(sizes) * n_splits * len(curve_methods)
-    whole, n_steps, done = sum(item.effort for item in first) + 0.3 * n_curve, len(first) + n_curve, 0.0
+    def report(share: float) -> None:
+        nonlocal reported
+        reported = max(reported, min(share, 1.0))
+        on_progress(reported, n_steps)
 
     def on_done(effort: float) -> None:
         nonlocal done
         done += effort
-        on_progress(min(done / whole, 1.0), n_steps)
+        report(done / whole)
 
-    on_progress(0.0, n_steps)
-    choice, ranking, mass, *fits = run(first, n_jobs, on_done)
+    report(0.0)
+    frame, y, domain = study.stack()
+    prepare, X = prepared(study.schema, frame, domain < 0, random_state)
+    del frame
+    collected = collect(
+        task,
+        (X, y, domain),
+        random_state,
+        n_jobs,
+        lambda share: report(share * _EFFORT_OF_THE_ANSWER / whole),
+    )
+    on_done(_EFFORT_OF_THE_ANSWER)
+    evidence = named(collected.evidence, names, column_names(prepare))
+    searched = collected.evaluator.data  # all target rows, and at most so many of the sources
+    data = DomainData(np.asarray(searched.X), np.asarray(searched.y), searched.domain, np.ones(searched.y.size))
+    folds = draw_folds(data, task, n_splits, n_repeats, random_state)
+    pairs = [(method, fold) for method in sorted(methods, key=lambda each: -_EFFORT.get(each, 1)) for fold in folds]
+    items = [WorkItem(_mass, (data, task, random_state)), WorkItem(_gaps, (data, task, names))]
+    items += [WorkItem(fit_once, (data, task, method, fold), _EFFORT.get(method, 1.0)) for method, fold in pairs]
+    mass, gaps, *fits = run(items, n_jobs, on_done)
     compared, failures = compare_methods(methods, pairs, fits, n_target, task)
-    models = {
-        TARGET_ONLY: choice.alone,
-        **({OURS: choice.model} if choice.verdict.transfers else {}),
-        POOLED: make_method(POOLED, task, random_state, max_search_rows=fold_search_rows),
-    }
-    curve = _curve(data, task, models, folds[:n_splits], sizes, n_jobs, on_done)
-    on_progress(1.0, n_steps)
-
-    used = tuple(names[number - 1] for number in choice.sources)
-    # A blend may leave some weight to a source that by itself clearly hurts: nobody is told to use that one.
-    hurting = {each.name for each in ranking.sources if each.verdict == "hurts"}
-    recommended = tuple(name for name in used if name not in hurting) or used
-    alone = curve.means(TARGET_ONLY)
+    curve = _curve(data, task, collected, evidence, folds[:n_splits], sizes, n_jobs, on_done)
+    report(1.0)
     saving, at_start = (
-        labels_needed(sizes, alone, curve.means(OURS)[place], sizes[place])
+        labels_needed(sizes, curve.means(TARGET_ONLY), curve.means(OURS)[place], sizes[place])
         if OURS in curve.errors
         else LabelSaving(sizes[place], sizes[place], "none")
         for place in (-1, 0)
     )
+    notes = [*map(replace_unprintable, study.notes), *search_notes(study, random_state), *evidence.findings, *failures]
     return StudyComparison(
-        headline=headline(choice.verdict, recommended, ranking, compared),
+        headline=headline(evidence, compared),
         target_name=replace_unprintable(study.target_name),
         label=replace_unprintable(study.schema.label),
         task=task,
         n_target=n_target,
         n_columns=len(study.schema.columns),
-        n_features=data.X.shape[1],
-        source_sizes={name: int((data.domain == k).sum()) for k, name in enumerate(names, start=1)},
-        ranking=ranking,
+        n_features=X.shape[1],
+        source_sizes={name: int((domain == k).sum()) for k, name in enumerate(names, start=1)},
+        evidence=evidence,
         methods=compared,
-        verdict=choice.verdict,
-        recommended=recommended,
-        weights={
-            "target" if number < 0 else names[number - 1]: share for number, share in sorted(choice.weights.items())
-        },
+        gaps=gaps,
         curve=curve,
         saving=saving,
         saving_at_start=at_start,
         mass=mass,
-        notes=tuple(map(replace_unprintable, study.notes)) + tuple(ranking.notes) + tuple(failures),
+        notes=tuple(notes),
         n_splits=n_splits,
         n_repeats=n_repeats,
         random_state=random_state,
-        max_search_rows=max_search_rows,
-        fold_search_rows=fold_search_rows,
         seconds=time.perf_counter() - start,
     )
 
@@ -185,20 +165,6 @@ def check_study(study: Study) -> None:
         raise TableError(f"every label of {study.target_name} is {y[0]}: there is nothing to predict")
 
 
-def _prepared(study: Study, n_splits: int) -> tuple[DomainData, tuple[str, ...]]:
-    """Return the rows as numbers, labels of classes as codes, and the names of the sources."""
-    check_study(study)
-    if n_splits < 2:
-        raise ValueError(f"n_splits is {n_splits}: use an integer of at least 2")
-    frame, y, domain = study.stack()
-    X = np.ascontiguousarray(preprocessor(study.schema).fit_transform(frame), dtype=np.float64)
-    if study.schema.task == "classification":
-        y = np.unique(np.asarray(y), return_inverse=True)[1]
-    else:
-        y = np.asarray(y, dtype=np.float64)
-    return DomainData(X, y, np.asarray(domain), np.ones(y.size)), _distinct(map(replace_unprintable, study.sources))
-
-
 def _distinct(names: Iterable[str]) -> tuple[str, ...]:
     """Return names of which none is there twice, and none is that of the target.
 
@@ -213,68 +179,22 @@ def _distinct(names: Iterable[str]) -> tuple[str, ...]:
     return tuple(found[1:])
 
 
-@dataclass(frozen=True)
-class _Choice:
-    """What `Transfer*CV` chose on all rows, unfitted, and the best without sources."""
-
-    verdict: TransferVerdict
-    model: Any
-    alone: Any
-    sources: tuple[int, ...]
-    weights: dict[int, float]
-
-
-def _choose(data: DomainData, task: str, max_search_rows: int, seed: int) -> _Choice:
-    search: Any = QuickTransferClassifier if task == "classification" else QuickTransferRegressor
+def _gaps(data: DomainData, task: str, names: tuple[str, ...]) -> dict[str, dict[str, float]]:
+    """Return the parts of the performance gap of each source."""
+    found = {}
     with one_thread(), warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        found = search(check_columns=False, max_search_rows=max_search_rows, random_state=seed).fit(
-            data.X, data.y, sample_domain=data.domain
-        )
-    return _Choice(
-        verdict=found.transfer_verdict_,
-        model=clone(found.best_estimator_),
-        alone=found.target_only_estimator_,
-        sources=used_sources(found.domain_weight_, data.domain) if found.transfer_verdict_.transfers else (),
-        weights=found.domain_weight_,
-    )
-
-
-def used_sources(weights: Mapping[int, float], domain: NDArray[np.int64]) -> tuple[int, ...]:
-    """Return the sources that a model trusts: a row of theirs weighs at least a tenth of a row on average.
-
-    Examples
-    --------
-    >>> used_sources({-1: 0.5, 1: 0.5, 2: 1e-9}, np.repeat([-1, 1, 2], [2, 4, 4]))
-    (1,)
-    """
-    numbers, counts = np.unique(domain, return_counts=True)
-    rows = dict(zip(numbers.tolist(), counts.tolist(), strict=True))
-    return tuple(
-        number
-        for number, share in sorted(weights.items())
-        if number > 0 and share * domain.size >= _LEAST_RATIO * rows[number]
-    )
-
-
-def _rank(data: DomainData, task: str, names: tuple[str, ...], seed: int) -> SourceRanking:
-    def part(number: int) -> tuple[NDArray[np.float64], NDArray[Any]]:
-        mine = data.in_target if number == 0 else data.domain == number
-        return data.X[mine], data.y[mine]
-
-    sources = {name: part(k) for k, name in enumerate(names, start=1)}
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        ranking = rank_sources(part(0), sources, task=task, random_state=seed)
-    # Labels are codes here: what is said of them means nothing to the reader.
-    return replace(ranking, notes=tuple(note for note in ranking.notes if "classes" not in note))
+        for number, name in enumerate(names, start=1):
+            rows = data.in_target | (data.domain == number)
+            found[name] = measure_gap(data.X[rows], data.y[rows], data.domain[rows], task)
+    return found
 
 
 def _mass(data: DomainData, task: str, seed: int) -> tuple[tuple[float, ...], ...]:
     """Return the weight that the target and each source hold by round of gapBoost."""
     with one_thread(), warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        booster = make_method(GAPBOOST, task, seed, max_search_rows=1)
+        booster = make_method(GAPBOOST, task, seed)
         booster.fit(data.X, data.y, sample_domain=data.domain)
     order = [int(np.flatnonzero(booster.domains_ < 0)[0])]
     order += [int(np.flatnonzero(booster.domains_ == number)[0]) for number in data.source_numbers]
@@ -284,30 +204,67 @@ def _mass(data: DomainData, task: str, seed: int) -> tuple[tuple[float, ...], ..
 def _curve(
     data: DomainData,
     task: str,
-    models: dict[str, Any],
+    collected: Collected,
+    evidence: Evidence,
     folds: list[Fold],
     sizes: tuple[int, ...],
     n_jobs: int | None,
     on_done: Callable[[float], object],
 ) -> LearningCurve:
-    keys = [(method, size, place) for method in models for size in sizes for place in range(len(folds))]
-    items = [
-        WorkItem(_curve_fit, (data, task, models[method], folds[place], size), 0.3) for method, size, place in keys
-    ]
+    """Return the errors of the models of the target alone, of the heaviest set of sources, and of pooling.
+
+    Sources that are to be left out are in none of them.
+    """
+    out = {each.number for each in evidence.sources if each.verdict == "leave out"}
+    kept = tuple(sorted({each.number for each in evidence.sources} - out))
+    with_sources = [each for each in evidence.hypotheses if each.sources and not out & set(each.sources)]
+    works: dict[str, tuple[Any, ...]] = {TARGET_ONLY: (_fit_set, (collected.evaluated[()],))}
+    if evidence.used and with_sources:
+        heaviest = max(with_sources, key=lambda each: each.weight).sources
+        works[OURS] = (_fit_set, (collected.evaluated[heaviest],))
+    if kept:
+        works[POOLED] = (_fit_pooled, (kept,))
+    searched, seed = collected.evaluator.data, collected.evaluator.seed
+    keys = [(method, size, place) for method in works for size in sizes for place in range(len(folds))]
+    items = []
+    for method, size, place in keys:
+        work, chosen = works[method]
+        train, test = _drawn(data, task, folds[place], size), folds[place].test
+        items.append(WorkItem(work, (searched if work is _fit_set else data, task, *chosen, train, test, seed), 0.3))
     errors = {key: fitted.error for key, fitted in zip(keys, run(items, n_jobs, on_done), strict=True)}
     # A fold on which a method could not be trained on so few rows is left out for all.
     whole = [
         place
         for place in range(len(folds))
-        if all(np.isfinite(errors[method, size, place]) for method in models for size in sizes)
+        if all(np.isfinite(errors[method, size, place]) for method in works for size in sizes)
     ]
     return LearningCurve(
         sizes,
-        {method: tuple(tuple(errors[method, size, place] for place in whole) for size in sizes) for method in models},
+        {method: tuple(tuple(errors[method, size, place] for place in whole) for size in sizes) for method in works},
     )
 
 
-def _curve_fit(data: DomainData, task: str, model: Any, fold: Fold, size: int) -> Fitted:
+def _drawn(data: DomainData, task: str, fold: Fold, size: int) -> NDArray[np.intp]:
     order = np.random.default_rng(fold.seed).permutation(fold.train)
-    train = draw_rows(data.y, size, order, task == "classification")
-    return measure(data, task, clone(model), train, fold.test)
+    return draw_rows(data.y, size, order, task == "classification")
+
+
+def _fit_pooled(
+    data: DomainData, task: str, sources: tuple[int, ...], train: NDArray[np.intp], test: NDArray[np.intp], seed: int
+) -> Fitted:
+    return measure(data, task, make_method(POOLED, task, seed), train, test, sources)
+
+
+def _fit_set(
+    data: Any, task: str, evaluated: Any, train: NDArray[np.intp], test: NDArray[np.intp], seed: int
+) -> Fitted:
+    """Fit the models that a set of sources was given to some target rows, and return the error on others."""
+    rows = np.sort(np.concatenate([train, np.flatnonzero(np.isin(data.domain, evaluated.sources))]))
+    try:
+        with one_thread(), warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            models = fit_hypothesis(data.take(rows), evaluated, seed)
+            predicted = np.mean([model.predict(data.X[test]) for model in models], axis=0)
+    except (ValueError, FloatingPointError, np.linalg.LinAlgError) as error:
+        return Fitted(np.nan, str(error).split("\n")[0])
+    return Fitted(error_of(task, data.y[test], predicted.argmax(axis=1) if task == "classification" else predicted))

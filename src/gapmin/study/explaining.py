@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from gapmin._utils.text import counted, listed, quoted
-from gapmin.selection import Explanation, explain
+from gapmin.transfer import Explanation, explain
 
 from ._messages import TableError, did_you_mean
 from ._values import as_numbers, as_texts, kind_of_dtype

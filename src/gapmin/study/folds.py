@@ -58,9 +58,17 @@ def draw_folds(data: DomainData, task: str, n_splits: int, n_repeats: int, seed:
     return folds
 
 
-def measure(data: DomainData, task: str, model: Any, train: NDArray[np.intp], test: NDArray[np.intp]) -> Fitted:
-    """Fit on some rows of the target and all of the sources, and return the error on other rows of the target."""
-    used = np.sort(np.concatenate([train, np.flatnonzero(data.domain > 0)]))
+def measure(
+    data: DomainData,
+    task: str,
+    model: Any,
+    train: NDArray[np.intp],
+    test: NDArray[np.intp],
+    sources: Sequence[int] | None = None,
+) -> Fitted:
+    """Fit on some rows of the target and all of the sources, or some, and return the error on other target rows."""
+    of_sources = data.domain > 0 if sources is None else np.isin(data.domain, sources)
+    used = np.sort(np.concatenate([train, np.flatnonzero(of_sources)]))
     try:
         with one_thread(), warnings.catch_warnings():
             warnings.simplefilter("ignore")  # of a solver that has not converged, say: the error tells

@@ -15,10 +15,10 @@ from .methods import TARGET_ONLY, make_method
 from .result import COVERAGE, MethodError
 
 
-def fit_once(data: DomainData, task: str, method: str, fold: Fold, fold_search_rows: int) -> Fitted:
+def fit_once(data: DomainData, task: str, method: str, fold: Fold) -> Fitted:
     """Train a method on a fold and measure it on the rows left out."""
-    model = make_method(method, task, fold.seed, max_search_rows=fold_search_rows)
-    return measure(data, task, model, fold.train, fold.test)
+    sources = () if method == TARGET_ONLY else None
+    return measure(data, task, make_method(method, task, fold.seed), fold.train, fold.test, sources)
 
 
 def compare_methods(

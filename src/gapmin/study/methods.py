@@ -1,4 +1,4 @@
-"""Who takes part in a comparison: ways of using the sources, from not at all to a search among all of them."""
+"""Who takes part in a comparison: ways of using the sources, from not at all to as far as the evidence goes."""
 
 from __future__ import annotations
 
@@ -16,24 +16,21 @@ from gapmin.boosting import (
     TransferBoostClassifier,
 )
 from gapmin.linear import WeightedLogisticRegression
-from gapmin.selection import (
-    TransferClassifierCV,
-    TransferRegressorCV,
-    WeightedPoolingClassifier,
-    WeightedPoolingRegressor,
-)
+from gapmin.transfer import WeightedPoolingClassifier, WeightedPoolingRegressor
+
+from .answer import transfer_model
 
 TARGET_ONLY, POOLED, WEIGHTED = "target only", "pooled", "weighted pooling"
 TRADABOOST, TRANSFERBOOST, GAPBOOST, OURS = "TrAdaBoost", "TransferBoost", "gapBoost", "TransferCV"
 
 DESCRIPTIONS = {
-    TARGET_ONLY: "no source: linear and kernel models, a forest and gradient boosting, the best averaged",
+    TARGET_ONLY: "no source: the mean of a linear and a kernel model, a forest and gradient boosting",
     POOLED: "all rows alike in a linear model",
     WEIGHTED: "a linear model of all rows, a fixed share of the weight on the target",
     TRADABOOST: "boosting that takes weight from source rows it gets wrong",
     TRANSFERBOOST: "boosting that also weighs whole sources by whether they help",
     GAPBOOST: "boosting that takes weight from source rows on which source and target disagree",
-    OURS: "target alone, pooling, source weights and gapBoost by cross-validation on the target, the best averaged",
+    OURS: "the same models without and with the sources, weighed by the evidence on target rows",
 }
 
 
@@ -48,37 +45,12 @@ def method_names(task: str) -> tuple[str, ...]:
     return tuple(name for name in DESCRIPTIONS if task == "classification" or name != TRANSFERBOOST)
 
 
-class QuickTransferClassifier(TransferClassifierCV):
-    """For a comparison, which trains many: the last fit has no more trees, stages and rounds than the search."""
-
-    _thorough = False
-
-
-class QuickTransferRegressor(TransferRegressorCV):
-    """The same for a regression."""
-
-    _thorough = False
-
-
-def make_method(name: str, task: str, seed: int, *, max_search_rows: int) -> Any:
-    """Return a method, unfitted and seeded.
-
-    Parameters
-    ----------
-    name : str
-        One of `method_names`.
-    task : "classification" or "regression"
-    seed : int
-    max_search_rows : int
-        Source rows in the search of `TransferCV`, which each fold makes anew.
-    """
+def make_method(name: str, task: str, seed: int) -> Any:
+    """Return a method, unfitted and seeded; `TARGET_ONLY` is `OURS` for rows of the target alone."""
     classes = task == "classification"
-    search: Any = QuickTransferClassifier if classes else QuickTransferRegressor
     pooling: Any = WeightedPoolingClassifier if classes else WeightedPoolingRegressor
-    if name == TARGET_ONLY:
-        return search(methods=[TARGET_ONLY], n_repeats=1, random_state=seed)
-    if name == OURS:
-        return search(n_splits=3, n_repeats=1, check_columns=False, max_search_rows=max_search_rows, random_state=seed)
+    if name in (TARGET_ONLY, OURS):
+        return transfer_model(task, seed)
     if name == POOLED:
         return pooling(None if classes else _ridge(), target_share=None, random_state=seed)
     if name == WEIGHTED:

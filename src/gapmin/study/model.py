@@ -14,19 +14,16 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.compose import ColumnTransformer
 from sklearn.pipeline import Pipeline
 
-from gapmin._utils.json_values import to_json
 from gapmin._utils.text import listed
 from gapmin.saved import ModelFileError, load_model, save_model
-from gapmin.selection import Explanation, TransferClassifierCV, TransferRegressorCV, explain
-from gapmin.selection.explanation import RowUse
+from gapmin.transfer import Evidence, Explanation, explain
+from gapmin.transfer.explanation import RowUse
 
 from ._limits import check_regular
 from ._metadata import StudyFile, from_json
-from .methods import TARGET_ONLY
-from .preprocessing import preprocessor
+from .answer import column_names, named, prepared, search_notes, transfer_model
 from .schema import Schema
 from .study import FilePath, Study, StudyFiles
 
@@ -38,8 +35,6 @@ __all__ = ["StudyFile", "StudyModel", "fit_study", "load_study_model"]
 KEPT_ROWS = 50
 """How many of the most used and of the most dropped rows a model remembers."""
 
-MAX_SEARCH_ROWS, MAX_PREPARE_ROWS = 20_000, 200_000
-_ROWS_AT_ONCE = 50_000
 _DIFFERENT = 1e-9
 
 
@@ -54,11 +49,8 @@ class StudyModel:
     schema : Schema
     files : tuple of StudyFile
         The target, then the sources.
-    verdict : dict
-        `TransferVerdict.to_dict`.
-    errors : dict of str to float
-        "with_sources" and "target_only", each of the best model of its kind, cross-validated on the target's rows: the
-        share of wrong classes, or the root of the mean squared error.
+    evidence : Evidence
+        What the target's rows say about each source, by the names of the files.
     explanation : Explanation
         Without the ratio of each row. Its rows are numbered as in their file, from 1 below the header; it lists none
         where all rows of a source weigh the same.
@@ -71,8 +63,7 @@ class StudyModel:
     pipeline: Pipeline
     schema: Schema
     files: tuple[StudyFile, ...]
-    verdict: dict[str, Any]
-    errors: dict[str, float | None]
+    evidence: Evidence
     explanation: Explanation
     notes: tuple[str, ...]
     asked: dict[str, Any]
@@ -90,11 +81,10 @@ class StudyModel:
         """Return all but the pipeline and the schema as JSON has it."""
         return {
             "asked": self.asked,
-            "errors": self.errors,
+            "evidence": self.evidence.to_dict(),
             "explanation": self.explanation.to_dict(),
             "files": [asdict(each) for each in self.files],
             "notes": list(self.notes),
-            "verdict": self.verdict,
         }
 
     def save(self, path: FilePath) -> Path:
@@ -110,12 +100,12 @@ def fit_study(
     verbose: int = 0,
     on_read: Callable[[Study, Sequence[str]], object] = lambda study, notes: None,
 ) -> StudyModel:
-    r"""Read a target and its sources, and fit the model that cross-validation on the target chooses.
+    r"""Read a target and its sources, and fit the model that the evidence on the target's rows makes.
 
     Parameters
     ----------
     files : StudyFiles
-        Without `max_source_rows`: the search itself draws rows where there are many, and the last fit has all.
+        Without `max_source_rows`: the evaluation itself draws rows where there are many, and the last fit has all.
     n_jobs : int or None, default=None
         Processes. The model does not depend on it.
     random_state : int, default=0
@@ -140,7 +130,7 @@ def fit_study(
     """
     paths = [Path(files.target), *map(Path, files.sources)]
     study = files.read()
-    notes = [*study.notes, *_search_note(study, random_state)]
+    notes = [*study.notes, *search_notes(study, random_state)]
     on_read(study, notes)
     made_with = _study_files(study, paths)
     schema, rows = study.schema, rows_in_files(study)
@@ -152,10 +142,7 @@ def fit_study(
     prepare, matrix = prepared(schema, X, sample_domain < 0, random_state)
     del X
     _release_memory()
-    kind: Any = TransferClassifierCV if schema.task == "classification" else TransferRegressorCV
-    # Columns were aligned by name, and standardised in one table.
-    settings = {"check_columns": False, "max_search_rows": MAX_SEARCH_ROWS}
-    model = kind(**settings, n_jobs=n_jobs, random_state=random_state, verbose=verbose)
+    model = transfer_model(schema.task, random_state, n_jobs=n_jobs, verbose=verbose)
     model.fit(matrix, y, sample_domain=sample_domain)
     model.set_params(n_jobs=None, verbose=0)  # how it was run is no part of what it is
     pipeline = Pipeline([("prepare", prepare), ("model", model)])
@@ -165,8 +152,7 @@ def fit_study(
         pipeline,
         schema,
         made_with,
-        to_json(model.transfer_verdict_.to_dict(dict(enumerate(names, start=1)))),
-        to_json(_errors(model)),
+        named(model.evidence_, names, column_names(prepare)),
         with_file_rows(found, sample_domain, made_with, rows),
         tuple(_without_folders(note, paths) for note in notes),
         {"task": files.task, "drop": list(files.drop), "seed": random_state},
@@ -194,28 +180,6 @@ def file_sha256(path: FilePath) -> str:
     check_regular(Path(path))
     with open(path, "rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
-
-
-def prepared(
-    schema: Schema, X: pd.DataFrame, is_target: NDArray[np.bool_], seed: int, at_most: int = MAX_PREPARE_ROWS
-) -> tuple[ColumnTransformer, NDArray[np.float64]]:
-    """Return the preparation, fitted, and the matrix that it makes of X, with hardly more memory than these two take.
-
-    Of more rows than `at_most`, medians, scales and levels are those of the target and of source rows drawn at random:
-    scikit-learn's steps each make a copy of what they are fitted to.
-    """
-    fitted_to = X
-    if len(X) > at_most:
-        source = np.flatnonzero(~is_target)
-        drawn = np.random.default_rng(seed).choice(source, min(at_most, source.size), replace=False)
-        fitted_to = X.iloc[np.sort(np.concatenate([np.flatnonzero(is_target), drawn]))]
-    prepare = preprocessor(schema).fit(fitted_to)
-    del fitted_to
-    # Not by the names of the features, which need not be unique: a colour_red beside a colour that is red.
-    matrix = np.empty((len(X), prepare.transform(X.iloc[:1]).shape[1]))
-    for start in range(0, len(X), _ROWS_AT_ONCE):
-        matrix[start : start + _ROWS_AT_ONCE] = prepare.transform(X.iloc[start : start + _ROWS_AT_ONCE])
-    return prepare, matrix
 
 
 def rows_in_files(study: Study) -> dict[str, NDArray[np.int64]]:
@@ -259,34 +223,12 @@ def _study_files(study: Study, paths: Sequence[Path]) -> tuple[StudyFile, ...]:
     )
 
 
-def _search_note(study: Study, seed: int) -> list[str]:
-    n_source = sum(len(y) for _, y in study.sources.values())
-    if n_source <= MAX_SEARCH_ROWS:
-        return []
-    scales = f", medians and scales {MAX_PREPARE_ROWS:,}" if n_source > MAX_PREPARE_ROWS else ""
-    return [
-        f"the search uses {MAX_SEARCH_ROWS:,} of the {n_source:,} source rows{scales}, drawn at random (seed {seed}); "
-        "the model is fitted to all"
-    ]
-
-
 def _without_folders(note: str, paths: Sequence[Path]) -> str:
     """Take the folders out of a note: a model file may go to people whom they do not concern."""
     for path in sorted(map(str, paths), key=len, reverse=True):
         if os.sep in path:
             note = note.replace(path, Path(path).name)
     return note
-
-
-def _errors(model: Any) -> dict[str, float]:
-    verdict, found = model.transfer_verdict_, model.cv_results_
-    errors = {"with_sources": verdict.error, "target_only": verdict.target_only_error}
-    if not verdict.transfers:
-        last = found["n_repeats"] == found["n_repeats"].max()
-        transfers = np.array([method != TARGET_ONLY for method in found["method"]])
-        losses = np.where(last & transfers, found["mean_loss"], np.inf)
-        errors["with_sources"] = float(found["mean_error"][np.argmin(losses)]) if np.isfinite(losses).any() else np.nan
-    return errors
 
 
 def _check_fits(model: Any, schema: Schema) -> None:

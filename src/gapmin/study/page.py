@@ -12,13 +12,14 @@ from gapmin.plotting import Figure
 from gapmin.plotting.bar_displays import WIDTH, bars_height
 from gapmin.plotting.curve_displays import ErrorCurveDisplay
 from gapmin.plotting.displays import WeightMassDisplay
+from gapmin.plotting.evidence_displays import EvidenceDisplay, figure_names
 from gapmin.plotting.gap_displays import GapDisplay
-from gapmin.plotting.method_comparison import MethodComparisonDisplay, figure_names
-from gapmin.plotting.ranking_displays import RankingDisplay
+from gapmin.plotting.method_comparison import MethodComparisonDisplay
 from gapmin.reporting.html import Report, Section
 
+from .answer import MAX_SEARCH_ROWS
 from .methods import DESCRIPTIONS, OURS, POOLED, TARGET_ONLY
-from .page_tables import method_table, ranking_table
+from .page_tables import evidence_table, hypothesis_table, method_table
 from .result import COVERAGE, WITHIN, StudyComparison
 from .study import StudyFiles
 from .words import labels_sentence, shown
@@ -34,9 +35,9 @@ def study_report(comparison: StudyComparison, files: StudyFiles | None = None) -
         With them the page shows the Python code that does the same.
     """
     sections = [
-        _ranking_section(comparison),
+        _evidence_section(comparison),
         _method_section(comparison),
-        *_gap_sections(comparison),
+        _gap_section(comparison),
         _curve_section(comparison),
         _weights_section(comparison),
         _files_section(comparison),
@@ -46,35 +47,22 @@ def study_report(comparison: StudyComparison, files: StudyFiles | None = None) -
     return Report(f"Will other data help to predict “{comparison.label}”?", comparison.headline, sections)
 
 
-def _ranking_section(comparison: StudyComparison) -> Section:
-    ranking = comparison.ranking
-    everything = [*ranking.sources, *([ranking.together] if len(ranking.sources) > 1 else [])]
-    names = figure_names([each.name for each in everything])
-    classes = comparison.task == "classification"
-    what = "half the Brier score" if classes else "the squared error over the target's variance"
-
-    def draw(ax: object) -> object:
-        changes = {
-            name: (each.loss_change.mean, each.loss_change.low, each.loss_change.high)
-            for name, each in zip(names, everything, strict=True)
-        }
-        verdicts = {name: each.verdict for name, each in zip(names, everything, strict=True)}
-        unit = f"change of the target's loss ({100 * ranking.level:g}% interval)"
-        return RankingDisplay(changes=changes, verdicts=verdicts, unit=unit).plot(ax)
-
+def _evidence_section(comparison: StudyComparison) -> Section:
+    evidence = comparison.evidence
     figure = Figure(
-        draw,
-        "Left of the line the source helps, right of it it hurts; an interval across the line leaves it open.",
-        "What each source changes",
-        (WIDTH, bars_height(len(everything))),
+        lambda ax: EvidenceDisplay.from_evidence(evidence, ax=ax),
+        "Right of the right dashed line a source by itself clearly helps, left of the left one it clearly hurts. The "
+        "verdict also looks at the sources together.",
+        "The evidence for each source",
+        (WIDTH, bars_height(len(evidence.sources))),
     )
     text = (
-        "A linear model is trained on the target alone and with each source, half of the weight on the target, and "
-        f"tested on target rows that did not train. The verdict goes by the loss, {what}, which says more than the "
-        "error where rows are few. “Kept by gapBoost” is the share of its weight that a source keeps when boosting "
-        "takes weight from rows on which source and target disagree."
+        "Every target row is predicted by models that were trained without it, from the target alone and with the "
+        "sources. The evidence compares how probable these models make the true labels: 3 nats are odds of about 20 to "
+        "1. The model that gapmin fit makes is the mean of all sets of sources, each with its weight."
     )
-    return Section("Which sources help", [text], tables=[ranking_table(comparison)], figures=[figure])
+    tables = [evidence_table(evidence), hypothesis_table(evidence)]
+    return Section("Which sources help", [text], tables=tables, figures=[figure])
 
 
 def _method_section(comparison: StudyComparison) -> Section:
@@ -92,25 +80,21 @@ def _method_section(comparison: StudyComparison) -> Section:
         "Errors of all methods",
         display.size,
     )
-    verdict = comparison.verdict.in_words(dict(enumerate(comparison.source_sizes, start=1)))
     text = [
-        f"{verdict} The table flatters nobody: there TransferCV searches anew in each fold, without the "
-        "rows that it is tested on."
+        "Errors come from nested cross-validation: in each fold TransferCV weighs the evidence anew, without the rows "
+        "that it is tested on. So model selection does not bias them."
     ]
     points = [f"{each.method}: {DESCRIPTIONS[each.method]}." for each in comparison.methods]
     return Section("All methods side by side", text, points, [method_table(comparison)], [figure])
 
 
-def _gap_sections(comparison: StudyComparison) -> list[Section]:
-    measured = [each for each in comparison.ranking.sources if each.gap_parts is not None]
-    if not measured:
-        return []
-    names = figure_names([each.name for each in measured])
-    parts = {name: dict(each.gap_parts or {}) for name, each in zip(names, measured, strict=True)}
-    closest = min(measured, key=lambda each: each.gap or 0.0)
+def _gap_section(comparison: StudyComparison) -> Section:
+    parts = dict(zip(figure_names(list(comparison.gaps)), comparison.gaps.values(), strict=True))
+    totals = {name: sum(each.values()) for name, each in comparison.gaps.items()}
+    closest = min(totals, key=lambda name: totals[name])
     figure = Figure(
         GapDisplay(parts=parts).plot,
-        f"Closest to the target: {closest.name}, with a gap of {format_number(closest.gap or 0.0)}.",
+        f"Closest to the target: {closest}, with a gap of {format_number(totals[closest])}.",
         "The gap of each source and where it arises",
         (WIDTH, bars_height(len(parts))),
     )
@@ -119,12 +103,12 @@ def _gap_sections(comparison: StudyComparison) -> list[Section]:
         "worse the target's model is than their own; on the target's, how much worse the source's. A small gap means "
         "that both follow one rule, whatever their rows look like."
     )
-    return [Section("How far each source is from the target", [text], figures=[figure])]
+    return Section("How far each source is from the target", [text], figures=[figure])
 
 
 def _curve_section(comparison: StudyComparison) -> Section:
-    curve, used = comparison.curve, comparison.recommended
-    names = {TARGET_ONLY: "target only", OURS: "recommended", POOLED: "pooled"}
+    curve, used = comparison.curve, comparison.evidence.used
+    names = {TARGET_ONLY: "target only", OURS: "with sources", POOLED: "pooled"}
     errors = {names[method]: np.array(each) for method, each in curve.errors.items()}
     unit = "error (%)" if comparison.task == "classification" else "RMS error"
     text = [labels_sentence(comparison.saving, used)]
@@ -143,8 +127,9 @@ def _curve_section(comparison: StudyComparison) -> Section:
             )
         )
     note = (
-        "The models were chosen once, on all target rows, and are trained anew at each size: the curves compare what "
-        "rows are worth, the comparison of all methods says how well the choice itself does."
+        "With sources: the models of the set of sources with the most weight; pooled: all sources that are not to be "
+        "left out. The models were chosen once, on all target rows, and are trained anew at each size. The comparison "
+        "of all methods says how well the choice itself does."
     )
     return Section("How many labels the sources are worth", text, figures=figures, notes=[note])
 
@@ -162,10 +147,9 @@ def _weights_section(comparison: StudyComparison) -> Section:
         f"of the weight to {100 * mass[-1, 0]:.0f}%; " + ", ".join(held) + ".",
         "Who holds the weight, by round",
     )
-    shares = [f"{name} {100 * share:.0f}%" for name, share in comparison.weights.items()]
     text = (
-        f"In the recommended model ({comparison.verdict.method}) the weight is shared like this: {', '.join(shares)}. "
-        "The figure shows gapBoost, which decides row by row."
+        "gapBoost decides row by row: it takes weight from rows of the sources on which source and target disagree. "
+        "It is one of the methods compared above, and has no part in the verdicts."
     )
     return Section("Which rows are trusted", [text], figures=[figure])
 
@@ -186,7 +170,7 @@ def _sentence(note: str) -> str:
 
 
 def python_code(comparison: StudyComparison, files: StudyFiles) -> str:
-    """Return the lines of Python that make the recommended model and the ranking."""
+    """Return the lines of Python that make the same model and the same evidence."""
     kind = "TransferClassifierCV" if comparison.task == "classification" else "TransferRegressorCV"
     options = [f"task={files.task!r}"] if files.task else []
     options += [f"drop={list(files.drop)!r}"] if files.drop else []
@@ -195,8 +179,7 @@ def python_code(comparison: StudyComparison, files: StudyFiles) -> str:
     sources = "".join(f"        {replace_unprintable(str(source))!r},\n" for source in files.sources)
     given = "".join(f"    {option},\n" for option in options)
     return (
-        "from gapmin import {kind}\n"
-        "from gapmin.selection import rank_sources\n"
+        "from gapmin import {kind}, rank_sources\n"
         "from gapmin.study import preprocessor, read_study\n\n"
         "study = read_study(\n"
         f"    {replace_unprintable(str(files.target))!r},\n"
@@ -208,23 +191,20 @@ def python_code(comparison: StudyComparison, files: StudyFiles) -> str:
         ")\n"
         "X, y, sample_domain = study.stack()\n"
         "steps = preprocessor(study.schema).fit(X)\n\n"
-        "ranking = rank_sources(\n"
-        "    study.target, study.sources, task=study.schema.task,\n"
-        f"    preprocessor=preprocessor(study.schema), random_state={comparison.random_state},\n"
-        ")\n"
-        "print(ranking)\n\n"
-        "model = {kind}(\n"
-        "    check_columns=False,\n"
-        f"    max_search_rows={comparison.max_search_rows},\n"
-        f"    random_state={comparison.random_state},\n"
-        ")\n"
+        f"model = {{kind}}(aligned=True, random_state={comparison.random_state})\n"
         "model.fit(steps.transform(X), y, sample_domain=sample_domain)\n"
-        "print(model.transfer_verdict_)\n"
+        "print(model.evidence_.renamed(dict(enumerate(study.sources, start=1))))\n\n"
+        "# The same evidence without a model:\n"
+        "target, *sources = ((steps.transform(X), y) for X, y in (study.target, *study.sources.values()))\n"
+        "evidence = rank_sources(\n"
+        "    target, dict(zip(study.sources, sources)), task=study.schema.task,\n"
+        f"    aligned=True, random_state={comparison.random_state},\n"
+        ")\n"
     ).replace("{kind}", kind)
 
 
 def _code_section(comparison: StudyComparison, files: StudyFiles) -> Section:
-    text = "Ranking and recommended model, as on this page. model.predict(steps.transform(X_new)) predicts new rows."
+    text = "The same model and the same evidence. model.predict(steps.transform(X_new)) predicts new rows."
     return Section("The same in Python", [text], code=python_code(comparison, files))
 
 
@@ -237,9 +217,9 @@ def _protocol_section(comparison: StudyComparison) -> Section:
         f"The target's rows were cut {times} into {comparison.n_splits} folds; in each, all source rows and the other "
         "folds train. Intervals and p-values are those of the corrected resampled t-test, which knows that folds share "
         "rows; they are not adjusted for the number of methods.",
-        "TransferCV in the table is nested: each fold makes a search of its own, with three folds within it and at "
-        f"most {comparison.fold_search_rows:,} source rows, drawn at random, while it searches; its last fit has all. "
-        f"The recommended model comes from a longer search with at most {comparison.max_search_rows:,} source rows.",
+        "TransferCV in the table is nested: in each fold the same estimator is fitted anew, with all of its defaults. "
+        f"Where the sources have more than {MAX_SEARCH_ROWS:,} rows together, the evidence and this page use so many, "
+        "drawn at random; the model of gapmin fit is fitted to all.",
         "The other methods have their default settings; nothing else was tuned.",
         "The learning curve has the folds of the first cut. Beyond its last point a power law is assumed, fitted to "
         "all of its points.",

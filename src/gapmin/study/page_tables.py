@@ -4,50 +4,95 @@ from __future__ import annotations
 
 import numpy as np
 
-from gapmin._utils.text import format_number
+from gapmin._utils.text import joined
 from gapmin.reporting.table import Entry, Table
+from gapmin.transfer import Evidence, Score
+from gapmin.transfer.result import shown as shown_score
 
 from .methods import TARGET_ONLY
 from .result import StudyComparison
 from .words import MINUS, shown, signed
 
 
-def ranking_table(comparison: StudyComparison) -> Table:
-    """Return a row for the target alone, for each source and for all of them."""
-    ranking, task = comparison.ranking, comparison.task
-    everything = [*ranking.sources, *([ranking.together] if len(ranking.sources) > 1 else [])]
-    unit = "% error" if task == "classification" else "RMS error"
-    header = ["", "verdict", "rows", unit, "change", "change of loss", "gap", "kept by gapBoost"]
+def evidence_table(evidence: Evidence) -> Table:
+    """Return a row for each source: its verdict, and what that goes by."""
+    header = ["", "verdict", "rows", "evidence", "Bayes factor", "weight"]
     rows = [
         [
-            Entry("target alone"),
-            Entry(""),
-            Entry(f"{ranking.n_target:,}"),
-            Entry(shown(ranking.target_error, task)),
-            *[Entry("")] * 4,
+            Entry(each.name),
+            Entry(each.verdict, best=each.verdict == "use"),
+            Entry(f"{each.n_rows:,}"),
+            Entry(_minus(f"{each.evidence:+.1f}") if np.isfinite(each.evidence) else "none"),
+            Entry(_factor(each.bayes_factor)),
+            Entry(f"{100 * each.weight:.0f}%"),
         ]
+        for each in evidence.sources
     ]
-    for each in everything:
-        loss = each.loss_change
-        rows.append(
-            [
-                Entry(each.name),
-                Entry(each.verdict, best=each.name in comparison.recommended),
-                Entry(f"{each.n_rows:,}"),
-                Entry(shown(each.error, task)),
-                Entry(signed(each.error_change.mean, task, ranking.target_error)),
-                Entry(_minus(f"{loss.mean:+.3f}"), _minus(f" ({loss.low:+.3f} to {loss.high:+.3f})")),
-                Entry("" if each.gap is None else format_number(each.gap)),
-                Entry(f"{100 * each.kept_weight:.0f}%"),
-            ]
-        )
     return Table(
-        f"The target with one source added at a time, best first (in bold: used by the recommended model; in brackets: "
-        f"the {100 * ranking.level:g}% interval)",
+        "Does each source help? Evidence in nats, of the source alone beside the target; a Bayes factor of 19 or more "
+        "means use, of 1/19 or less leave out; weight of all sets of sources that hold it",
         header,
         rows,
-        narrow_header=["", "verdict", "rows", unit.replace(" ", "\n"), "change", "change\nof loss", "gap", "kept"],
+        notes=[f"{each.name}: {found}" for each in evidence.sources for found in each.findings],
+        narrow_header=["", "verdict", "rows", "evidence\n(nats)", "Bayes\nfactor", "weight"],
     )
+
+
+def hypothesis_table(evidence: Evidence) -> Table:
+    """Return a row for the target alone, for each set of sources that was tried, and for the model."""
+    metric = evidence.metrics[0]
+    names = {each.number: each.name for each in evidence.sources}
+    rows = [
+        [
+            Entry(joined([names[number] for number in each.sources]) or "target alone"),
+            *_score(each.scores[metric], metric),
+            Entry(_minus(f"{each.evidence:+.1f}") if each.sources else ""),
+            Entry(f"{100 * each.prior:.0f}%"),
+            Entry(f"{100 * each.weight:.0f}%"),
+        ]
+        for each in evidence.hypotheses
+    ]
+    rows.append([Entry("the model", best=True), *_score(evidence.model[metric], metric), *[Entry("")] * 3])
+    return Table(
+        f"Held-out {metric} of the target alone, of each set of sources, and of the model, their weighted mean",
+        ["", metric, "95% interval", "evidence", "prior", "weight"],
+        rows,
+    )
+
+
+def error_table(evidence: Evidence) -> Table:
+    """Return the held-out error of the target alone and of the model."""
+    metric = evidence.metrics[0]
+    parts = {"target alone": evidence.hypotheses[0].scores[metric], "the model": evidence.model[metric]}
+    if evidence.sources:
+        parts["change"] = evidence.change[metric]
+    return Table(
+        f"On {evidence.n_target:,} target rows, each predicted by models without it: {metric}",
+        ["", metric, "95% interval"],
+        [[Entry(name), *_score(score, metric)] for name, score in parts.items()],
+    )
+
+
+def _score(score: Score, metric: str) -> list[Entry]:
+    value, low, high = (_minus(shown_score(each, metric)) for each in (score.value, score.low, score.high))
+    return [Entry(value), Entry(f"{low} to {high}")]
+
+
+def _factor(value: float) -> str:
+    """Return a Bayes factor as people say it.
+
+    Examples
+    --------
+    >>> _factor(42.0), _factor(0.02), _factor(1e9), _factor(0.0)
+    ('42', '1/50', 'above 10,000', '0')
+    """
+    if value >= 10_000:
+        return "above 10,000"
+    if value <= 1 / 10_000:
+        return "0" if value == 0 else "below 1/10,000"
+    if value >= 10 or value <= 0.1:
+        return f"{value:,.0f}" if value > 1 else f"1/{1 / value:,.0f}"
+    return f"{value:.1f}" if value >= 1 else f"{value:.2f}"
 
 
 def method_table(comparison: StudyComparison) -> Table:
@@ -90,4 +135,4 @@ def _p(value: float) -> str:
     return f"{value:.3f}" if value >= 0.001 else "below 0.001"
 
 
-__all__ = ["method_table", "ranking_table"]
+__all__ = ["error_table", "evidence_table", "hypothesis_table", "method_table"]

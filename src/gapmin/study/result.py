@@ -6,7 +6,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from gapmin._utils.json_values import to_json
-from gapmin.selection import SourceRanking, TransferVerdict
+from gapmin.transfer import Evidence
 
 COVERAGE = 0.95
 """Of the intervals of the methods' errors."""
@@ -96,14 +96,11 @@ class StudyComparison:
     n_columns, n_features : int
         Columns used, and numbers that they were turned into.
     source_sizes : dict of name to int
-    ranking : SourceRanking
+    evidence : Evidence
+        Of `Transfer*CV` on all rows: what `gapmin fit` and `rank_sources` say too.
     methods : tuple of MethodError
-    verdict : TransferVerdict
-        Of `Transfer*CV` on all rows.
-    recommended : tuple of str
-        The sources that the chosen model uses.
-    weights : dict of name to float
-        Each domain's share of the weight in the chosen model; the target goes by "target".
+    gaps : dict of name to dict of str to float
+        The parts of the performance gap of each source.
     curve : LearningCurve
     saving, saving_at_start : LabelSaving
         With all rows that a fold trains on, and with the fewest of the curve.
@@ -111,7 +108,7 @@ class StudyComparison:
         Before each round of gapBoost and after the last: the share of the weight of the target, then of each source.
     notes : tuple of str
         What was decided and done with the files.
-    n_splits, n_repeats, random_state, max_search_rows, fold_search_rows : int
+    n_splits, n_repeats, random_state : int
         How it was run.
     seconds : float
     """
@@ -124,11 +121,9 @@ class StudyComparison:
     n_columns: int
     n_features: int
     source_sizes: dict[str, int]
-    ranking: SourceRanking
+    evidence: Evidence
     methods: tuple[MethodError, ...]
-    verdict: TransferVerdict
-    recommended: tuple[str, ...]
-    weights: dict[str, float]
+    gaps: dict[str, dict[str, float]]
     curve: LearningCurve
     saving: LabelSaving
     saving_at_start: LabelSaving
@@ -137,8 +132,6 @@ class StudyComparison:
     n_splits: int
     n_repeats: int
     random_state: int
-    max_search_rows: int
-    fold_search_rows: int
     seconds: float
 
     def entry(self, method: str) -> MethodError:
@@ -147,5 +140,4 @@ class StudyComparison:
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything as what JSON knows: what is not finite becomes None."""
-        names = dict(enumerate(self.source_sizes, start=1))
-        return to_json(asdict(self) | {"verdict": self.verdict.to_dict(names)})
+        return to_json(asdict(self) | {"evidence": self.evidence.to_dict()})

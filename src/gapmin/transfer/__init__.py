@@ -1,6 +1,21 @@
-"""Whether other data helps: one evaluation, one rule, one result. In the making: it will replace `gapmin.selection`."""
+"""Whether other data helps: one evaluation, one rule, one result."""
 
-from .evidence import Evidence, Hypothesis, SourceVerdict
+from .explanation import Explanation, explain
+from .pooling import WeightedPoolingClassifier, WeightedPoolingRegressor
+from .ranking import rank_sources
+from .result import Evidence, Hypothesis, Score, SourceVerdict
 from .transfer_cv import TransferClassifierCV, TransferRegressorCV
 
-__all__ = ["Evidence", "Hypothesis", "SourceVerdict", "TransferClassifierCV", "TransferRegressorCV"]
+__all__ = [
+    "Evidence",
+    "Explanation",
+    "Hypothesis",
+    "Score",
+    "SourceVerdict",
+    "TransferClassifierCV",
+    "TransferRegressorCV",
+    "WeightedPoolingClassifier",
+    "WeightedPoolingRegressor",
+    "explain",
+    "rank_sources",
+]

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import warnings
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -15,14 +16,19 @@ from sklearn.utils.validation import has_fit_parameter
 
 from gapmin._utils.parallel import one_thread
 from gapmin._utils.typing import Array
+from gapmin.base import fit_with_domains
 from gapmin.boosting.building_blocks import seed_unseeded
 
-from ._likelihood import apply_to_classes, apply_to_values
-from .evidence import Sources
-from .library import AS_IS, RELEVANT, Learner, column_moments
+from ._likelihood import apply_to_classes, apply_to_values, correct_classes, correct_values
+from .constants import Sources
+from .library import AS_IS, BINNED, FEW_ROWS, RELEVANT, Learner, bin_edges, column_moments
 
-TARGET, HALF, NATURAL, RECALIBRATED = "target", "half", "natural", "recalibrated"
-"""Forms: the target's rows alone; pooled with half of the weight on the target; pooled as rows are; corrected."""
+TARGET, HALF, NATURAL, RECALIBRATED, METHOD = "target", "half", "natural", "recalibrated", "by domain"
+"""Forms: the target's rows alone; pooled with half of the weight on the target; pooled as rows are; a model of the
+sources alone, corrected; a transfer method that is told which row comes from where."""
+
+TargetFold = tuple[NDArray[np.intp], NDArray[np.intp]]
+"""Positions among the target's rows that train, and that are tested."""
 
 
 @dataclass(frozen=True)
@@ -40,6 +46,9 @@ class Data:
         0 for a regression.
     numeric : bool
         Whether X is numbers that may be scaled; else it reaches the learner as it is.
+    links : tuple of ndarray of int
+        Codes of all rows. A source row with the code of a target row must not train a model that is tested on it: it
+        is the same row, or of the same group.
     """
 
     X: Any
@@ -47,15 +56,24 @@ class Data:
     domain: NDArray[np.int64]
     n_classes: int
     numeric: bool = True
+    links: tuple[NDArray[np.int64], ...] = ()
 
     @cached_property
     def target(self) -> NDArray[np.intp]:
         """The rows of the target."""
         return np.flatnonzero(self.domain < 0)
 
-    def rows_of(self, sources: Sources) -> NDArray[np.intp]:
-        """Return the rows of some sources."""
-        return np.flatnonzero(np.isin(self.domain, sources))
+    def rows_of(self, sources: Sources, test: NDArray[np.intp] | None = None) -> NDArray[np.intp]:
+        """Return the rows of some sources that may train where `test`, or else every target row, is predicted."""
+        rows = np.flatnonzero(np.isin(self.domain, sources))
+        for codes in self.links:
+            rows = rows[~np.isin(codes[rows], codes[self.target if test is None else self.target[test]])]
+        return rows
+
+    def take(self, rows: NDArray[np.intp]) -> Data:
+        """Return some of the rows."""
+        links = tuple(codes[rows] for codes in self.links)
+        return replace(self, X=_safe_indexing(self.X, rows), y=self.y[rows], domain=self.domain[rows], links=links)
 
     @property
     def label_variance(self) -> float:
@@ -63,9 +81,8 @@ class Data:
         variance = float(np.var(self.y[self.target]))
         return variance if variance > 0 else 1.0
 
-    def losses(self, predicted: Array) -> Array:
-        """Return the Brier score or the squared error of each target row, for one set of predictions or several."""
-        y = self.y[self.target]
+    def losses(self, predicted: Array, y: NDArray[Any]) -> Array:
+        """Return the Brier score or the squared error of each row."""
         if not self.n_classes:
             return np.asarray((predicted - y) ** 2)
         return np.asarray(((predicted - (y[:, None] == np.arange(self.n_classes))) ** 2).sum(axis=-1))
@@ -89,8 +106,12 @@ class FittedLearner:
     Attributes
     ----------
     estimator : estimator
+    form, columns : str
+        See `Setting` and `Learner`.
     mean, scale : ndarray or None
         By which columns are centred and divided.
+    edges : ndarray or None
+        By which columns are binned.
     power : float
     n_classes : int
     correction : tuple of ndarray, or None
@@ -98,27 +119,74 @@ class FittedLearner:
     """
 
     estimator: Any
+    form: str
+    columns: str
     mean: Array | None
     scale: Array | None
+    edges: Array | None
     power: float
     n_classes: int
     correction: tuple[Array, ...] | None = None
 
     def predict(self, X: Any) -> Array:
         """Return values, or probabilities of all classes."""
-        if self.scale is not None:
-            X = X.multiply(1 / self.scale).tocsr() if sp.issparse(X) else (X - self.mean) / self.scale
-        found = _predict(self.estimator, X, self.n_classes, self.power)
+        found = _predict(self.estimator, _treated(X, self.mean, self.scale, self.edges), self.n_classes, self.power)
         if self.correction is None:
             return found
         correct = apply_to_classes if self.n_classes else apply_to_values
         return np.asarray(correct(found, *self.correction)[0])
 
 
+def _treated(X: Any, mean: Array | None, scale: Array | None, edges: Array | None) -> Any:
+    """Return columns as the learner takes them."""
+    if edges is not None:
+        return np.column_stack([np.searchsorted(edge, column) for edge, column in zip(edges.T, X.T, strict=True)])
+    if scale is None:
+        return X
+    return X.multiply(1 / scale).tocsr() if sp.issparse(X) else (X - mean) / scale
+
+
+@dataclass(frozen=True)
+class Preparation:
+    """How the columns of a hypothesis reach a learner; it holds no labels, and is the same for every fold.
+
+    Attributes
+    ----------
+    X : array, sparse matrix or data frame
+        All rows, treated.
+    mean, scale, edges : ndarray or None
+        See `FittedLearner`.
+    """
+
+    X: Any
+    mean: Array | None = None
+    scale: Array | None = None
+    edges: Array | None = None
+
+
+def prepare(data: Data, learner: Learner, form: str, sources: Sources) -> Preparation:
+    """Treat the columns by moments or quantiles of all rows in play, the target's held-out ones too."""
+    if learner.columns == AS_IS:
+        return Preparation(data.X)
+    of_sources = data.X[np.isin(data.domain, sources)] if form != TARGET else data.X[:0]
+    if learner.columns == BINNED:
+        edges = bin_edges(data.X[data.target], of_sources)
+        return Preparation(_treated(data.X, None, None, edges), edges=edges)
+    stack: Any = sp.vstack if sp.issparse(data.X) else np.concatenate
+    mean, scale = column_moments(stack([data.X[data.target], of_sources]))
+    return Preparation(_treated(data.X, mean, scale, None), mean, scale)
+
+
 def fit_learner(
-    data: Data, learner: Learner, form: str, sources: Sources, train: NDArray[np.intp], seed: int, *, last: bool = False
+    data: Data,
+    learner: Learner,
+    form: str,
+    sources: Sources,
+    fold: TargetFold | None,
+    seed: int,
+    ready: Preparation | None = None,
 ) -> FittedLearner:
-    """Fit a learner to some target rows and all rows of the sources.
+    """Fit a learner to some target rows and the rows of the sources.
 
     Parameters
     ----------
@@ -127,35 +195,44 @@ def fit_learner(
     form : str
         `RECALIBRATED` trains on the sources alone; the correction is not its business.
     sources : tuple of int
-    train : ndarray of int
-        Rows of the target.
+    fold : tuple of ndarray, or None
+        None for the last fit: every row trains, with the parameters of the last fit.
     seed : int
-    last : bool
-        Whether to use the parameters of the last fit.
+    ready : Preparation, optional
+        From `prepare`, where it is used again.
     """
-    of_sources = data.rows_of(sources) if form != TARGET else np.empty(0, dtype=np.intp)
-    of_target = train if form != RECALIBRATED else np.empty(0, dtype=np.intp)
+    ready = ready or prepare(data, learner, form, sources)
+    of_target = data.target if fold is None else data.target[fold[0]]
+    of_sources = data.rows_of(sources, None if fold is None or form == RECALIBRATED else fold[1])
+    if form == TARGET:
+        of_sources = of_sources[:0]
+    elif form == RECALIBRATED:
+        of_target = of_target[:0]
     rows = np.concatenate([of_target, of_sources])
-    X, y = _safe_indexing(data.X, rows), data.y[rows]
-    mean = scale = None
-    if learner.columns != AS_IS:
-        # Means and variances of all rows in play, the target's held-out ones too: they hold no labels.
-        whole = np.concatenate([data.target, data.rows_of(sources)]) if form != TARGET else data.target
-        mean, scale = column_moments(_safe_indexing(data.X, whole))
-        if learner.columns == RELEVANT:
-            factor = _relevance(_scaled(X, mean, scale), y, data.n_classes)
-            scale = scale / np.maximum(factor, 1e-9)
-        X = _scaled(X, mean, scale)
-    estimator = learner.make(last=last)
+    X, y = _safe_indexing(ready.X, rows), data.y[rows]
+    scale = ready.scale
+    if learner.columns == RELEVANT:
+        factor = np.maximum(_relevance(X, y, data.n_classes), 1e-9)
+        X = X.multiply(factor).tocsr() if sp.issparse(X) else X * factor
+        scale = scale / factor
+    estimator = learner.make(last=fold is None)
     seed_unseeded(estimator, np.random.RandomState(seed))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        _fit_weighted(estimator, X, y, of_target.size, form)
-    return FittedLearner(estimator, mean, scale, learner.power, data.n_classes)
+        if form == METHOD:
+            fit_with_domains(estimator, X, y, data.domain[rows])
+        else:
+            _fit_weighted(estimator, X, y, of_target.size, form)
+    power = learner.power if rows.size < FEW_ROWS else 1.0
+    return FittedLearner(estimator, form, learner.columns, ready.mean, scale, ready.edges, power, data.n_classes)
 
 
-def _scaled(X: Any, mean: Array, scale: Array) -> Any:
-    return X.multiply(1 / scale).tocsr() if sp.issparse(X) else (X - mean) / scale
+def correct(model: FittedLearner, data: Data, fold: TargetFold | None) -> FittedLearner:
+    """Return a model of the sources alone with its output corrected on the target rows that train."""
+    rows = data.target if fold is None else data.target[fold[0]]
+    whole = np.ones((1, rows.size), dtype=bool)
+    fit: Any = correct_classes if data.n_classes else correct_values
+    return replace(model, correction=fit(model.predict(_safe_indexing(data.X, rows)), data.y[rows], whole, slope=True))
 
 
 def _relevance(X: Any, y: NDArray[Any], n_classes: int) -> Array:
@@ -211,11 +288,11 @@ def _predict(estimator: Any, X: Any, n_classes: int, power: float) -> Array:
 
 
 def held_out(
-    data: Data, learner: Learner, form: str, sources: Sources, test: NDArray[np.intp], seed: int
-) -> Array | None:
-    """Return predictions of some target rows by a model without them; None where the learner fails.
+    data: Data, learner: Learner, form: str, sources: Sources, folds: Sequence[TargetFold], seeds: Sequence[int]
+) -> list[Array | None]:
+    """Return predictions of the rows that folds test, by models without them; None where the learner fails.
 
-    With `RECALIBRATED` all target rows are predicted by the model of the sources alone, not corrected.
+    With `RECALIBRATED` all target rows are predicted by one model of the sources alone, not corrected.
 
     Parameters
     ----------
@@ -223,15 +300,20 @@ def held_out(
     learner : Learner
     form : str
     sources : tuple of int
-    test : ndarray of int
-        Positions among the target's rows.
-    seed : int
+    folds : sequence of tuple of ndarray
+    seeds : sequence of int
+        One for each fold.
     """
-    asked = data.target if form == RECALIBRATED else data.target[test]
-    try:
-        with one_thread():
-            model = fit_learner(data, learner, form, sources, np.delete(data.target, test), seed)
-            found = model.predict(_safe_indexing(data.X, asked))
-    except (ValueError, FloatingPointError, np.linalg.LinAlgError):
-        return None
-    return found if np.isfinite(found).all() else None
+    found: list[Array | None] = []
+    with one_thread():
+        ready = prepare(data, learner, form, sources)
+        for fold, seed in zip(folds, seeds, strict=True):
+            asked = data.target if form == RECALIBRATED else data.target[fold[1]]
+            try:
+                model = fit_learner(data, learner, form, sources, fold, seed, ready)
+                predicted = model.predict(_safe_indexing(data.X, asked))
+            except (ValueError, FloatingPointError, np.linalg.LinAlgError):
+                found.append(None)
+            else:
+                found.append(predicted if np.isfinite(predicted).all() else None)
+    return found

@@ -8,14 +8,7 @@ from scipy.special import gammaln, logsumexp, softmax
 
 from gapmin._utils.typing import Array
 
-UNIFORM_SHARE = 0.05
-"""Of a uniform guess that probabilities are mixed with, so that no single row decides."""
-
-VARIANCE_SCALE = 0.1
-"""The scale of the prior of a regression's error variance, in variances of the target's labels."""
-
-SHRINKAGE = 0.5
-"""The strength of the penalty on class biases and on the factor of log-probabilities, less 1."""
+from .constants import SHRINKAGE, UNIFORM_SHARE, VARIANCE_SCALE
 
 _STEPS = 30
 _CONVERGED = 1e-8

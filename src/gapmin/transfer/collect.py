@@ -2,36 +2,74 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from math import log
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import NDArray
 from scipy.special import softmax
-from sklearn.utils import _safe_indexing
 
-from gapmin.transfer._columns import is_match, likeness
+from gapmin._utils.parallel import one_thread
+from gapmin._utils.text import counted
+from gapmin._utils.typing import Array
 
-from ._fitting import RECALIBRATED, Data, FittedLearner, fit_learner
-from ._likelihood import correct_classes, correct_values, mix_uniform
-from .evaluate import Evaluated, Evaluator, draw_folds
-from .evidence import (
-    USE_FROM,
-    Evidence,
-    Hypothesis,
-    Sources,
-    candidate_sets,
-    judge,
-    posterior_weights,
-    prior_weights,
-    union_of_helpful,
-)
+from ._columns import is_match, likeness
+from ._fitting import RECALIBRATED, Data, FittedLearner, correct, fit_learner
+from ._likelihood import mix_uniform
+from .constants import USE_FROM, Sources
+from .evaluate import Evaluated, Evaluator, draw_folds, folds_of
+from .evidence import candidate_sets, judge, posterior_weights, prior_weights, union_of_helpful
+from .findings import column_findings, leak_findings, link_rows
 from .library import Learner
+from .result import Evidence, Hypothesis, Score
+from .scoring import Scoring
 
 SMALLEST_WEIGHT = 0.01
 """Hypotheses with less weight are not fitted in the end; their weight goes to the others."""
+
+Brackets = tuple[float, float, float]
+"""The first bracket, the evidence and its standard error."""
+
+
+@dataclass(frozen=True)
+class Options:
+    """How evidence is collected.
+
+    Attributes
+    ----------
+    n_splits, n_repeats : int or None
+        Folds of the target's rows, and how often they are drawn: by default 3 times with up to 30 rows, else twice.
+    cv : splitter or None
+        In place of these.
+    seed : int
+    n_jobs : int or None
+    aligned : bool
+        Whether columns are known to be the same, as after matching them by name; else a source whose columns look
+        permuted has less prior weight.
+    odds : mapping of int to float, or None
+        The user's belief in sources.
+    max_source_rows : int or None
+        Rows of the sources that are used, drawn at random from the larger ones.
+    time_limit : float or None
+        In seconds.
+    column_names : sequence of str, or None
+    on_progress : callable
+        Given a text and the share of it that is done.
+    """
+
+    seed: int
+    n_splits: int = 5
+    n_repeats: int | None = None
+    cv: Any = None
+    n_jobs: int | None = None
+    aligned: bool = False
+    odds: Mapping[int, float] | None = None
+    max_source_rows: int | None = None
+    time_limit: float | None = None
+    column_names: Sequence[str] | None = None
+    on_progress: Callable[[float], object] = lambda share: None
 
 
 @dataclass(frozen=True)
@@ -42,10 +80,18 @@ class Collected:
     ----------
     evidence : Evidence
     evaluated : dict of tuple to Evaluated
+    data : Data
+        All rows in canonical order, to be fitted to in the end.
+    order : ndarray of int
+        Where each of them was given.
+    evaluator : Evaluator
     """
 
     evidence: Evidence
     evaluated: dict[Sources, Evaluated]
+    data: Data
+    order: NDArray[np.intp]
+    evaluator: Evaluator
 
     @property
     def kept(self) -> dict[Sources, float]:
@@ -59,15 +105,11 @@ class Collected:
 def collect_evidence(
     data: Data,
     learners: Sequence[Learner],
+    scoring: Scoring,
+    options: Options,
     *,
     names: Mapping[int, str],
-    n_splits: int,
-    n_repeats: int,
-    seed: int,
-    n_jobs: int | None = None,
-    aligned: bool = False,
-    odds: Mapping[int, float] | None = None,
-    max_source_rows: int | None = None,
+    groups: NDArray[Any] | None = None,
 ) -> Collected:
     """Evaluate hypotheses on held-out target rows and weigh them.
 
@@ -75,76 +117,115 @@ def collect_evidence(
     ----------
     data : Data
     learners : sequence of Learner
+    scoring : Scoring
+    options : Options
     names : mapping of int to str
         Of the sources.
-    n_splits, n_repeats : int
-        Folds of the target's rows, and how often they are drawn.
-    seed : int
-    n_jobs : int or None
-    aligned : bool
-        Whether columns are known to be the same, as after matching them by name; else a source whose columns look
-        permuted has less prior weight.
-    odds : mapping of int to float, optional
-        The user's belief in sources.
-    max_source_rows : int or None
-        Rows of the sources that are used, drawn at random from the larger ones.
+    groups : ndarray or None
+        Of all rows.
     """
     numbers = canonical_order(data)
-    sizes = {number: int((data.domain == number).sum()) for number in numbers}
-    searched, repeated = without_repeated_rows(data)
-    searched = sample_sources(searched, numbers, max_source_rows, seed)
-    evaluator = Evaluator(
-        searched,
-        learners,
-        draw_folds(searched, n_splits, n_repeats, seed),
-        n_jobs=n_jobs,
-        seed=seed,
+    order = np.concatenate([data.target, *(np.flatnonzero(data.domain == number) for number in numbers)])
+    data = data.take(order)
+    evaluator, repeated, shared = make_evaluator(
+        data, learners, scoring, options, None if groups is None else groups[order], numbers
     )
+    searched = evaluator.data
     sets = candidate_sets(numbers)
     evaluated = evaluator.evaluate(sets)
-    brackets = {members: _brackets(evaluator, evaluated, members) for members in sets}
+    brackets = {members: brackets_of(evaluator, evaluated, members) for members in sets}
     union = union_of_helpful({members: value for members, (_, value, _) in brackets.items()})
     if union and union not in evaluated:
         sets.append(union)
         evaluated |= evaluator.evaluate([union])
-        brackets[union] = _brackets(evaluator, evaluated, union)
-    permuted = [] if aligned else [number for number in numbers if _looks_permuted(searched, number, seed)]
-    prior = prior_weights(sets, len(numbers), permuted, odds) if numbers else np.ones(1)
+        brackets[union] = brackets_of(evaluator, evaluated, union)
+    permuted = [] if options.aligned else [k for k in numbers if _looks_permuted(searched, k, options.seed)]
+    prior = prior_weights(sets, len(numbers), permuted, options.odds) if numbers else np.ones(1)
     weight = posterior_weights(prior, np.array([brackets[members][1] for members in sets]))
+    scores, model, change, baseline = _scores(evaluator, evaluated, dict(zip(sets, weight.tolist(), strict=True)))
     hypotheses = [
         Hypothesis(
             members,
             evaluator.log_likelihood(evaluated[members].predicted),
             brackets[members][0],
             evaluated[members].without_rows,
-            brackets[members][1],
-            brackets[members][2],
-            float(p),
-            float(w),
+            *brackets[members][1:],
+            prior=float(p),
+            weight=float(w),
+            scores=scores[members],
             chosen={kind: str(setting) for kind, setting in evaluated[members].chosen.items()},
         )
         for members, p, w in zip(sets, prior, weight, strict=True)
     ]
-    verdicts = judge(hypotheses, names, sizes, {})
-    noted = _findings(evaluator, evaluated, names, permuted, repeated)
-    verdicts = tuple(replace(each, findings=tuple(noted.get(each.number, ()))) for each in verdicts)
+    verdicts = judge(hypotheses, names, {number: int((data.domain == number).sum()) for number in numbers})
+    noted: dict[int, list[str]] = {
+        number: [
+            *leak_findings(number, repeated, shared),
+            *column_findings(data, number, options.column_names, options.seed),
+        ]
+        for number in numbers
+    }
+    for number in numbers:
+        alone = evaluated[number,].source_alone
+        if alone is not None and _looks_reversed(evaluator, alone):
+            noted[number].insert(0, "its labels look reversed")
+        if number in permuted:
+            noted[number].insert(0, "its columns look permuted: check their order")
     evidence = Evidence(
-        tuple(hypotheses), verdicts, "classification" if data.n_classes else "regression", searched.target.size
+        tuple(hypotheses),
+        tuple(replace(each, findings=tuple(noted[each.number])) for each in verdicts),
+        "classification" if data.n_classes else "regression",
+        evaluator.y.size,
+        scoring.metrics,
+        model,
+        change,
+        baseline,
+        tuple(_findings(evaluator, evaluated, weight, sets, data, options)),
     )
-    return Collected(evidence, evaluated)
+    return Collected(evidence, evaluated, data, order, evaluator)
+
+
+def make_evaluator(
+    data: Data,
+    learners: Sequence[Learner],
+    scoring: Scoring,
+    options: Options,
+    groups: NDArray[Any] | None,
+    numbers: Sequence[int],
+) -> tuple[Evaluator, dict[int, int], dict[int, int]]:
+    """Return the engine on the rows that are searched, and the counts of linked rows; see `link_rows`."""
+    searched, repeated, shared = link_rows(data, groups)
+    kept = sample_sources(searched, numbers, options.max_source_rows, options.seed)
+    if kept.size < data.domain.size:
+        searched = searched.take(kept)
+    of_target = None if groups is None else np.unique(groups, return_inverse=True)[1][data.target]
+    if options.cv is not None:
+        y = data.y[data.target]
+        repeats = folds_of(options.cv, searched, y, of_target)
+    else:
+        n_target = data.target.size
+        n_repeats = options.n_repeats or (3 if n_target <= 30 else 2)
+        repeats = draw_folds(searched, min(options.n_splits, n_target // 2), n_repeats, options.seed, of_target)
+    evaluator = Evaluator(
+        searched,
+        learners,
+        repeats,
+        scoring=scoring,
+        n_jobs=options.n_jobs,
+        seed=options.seed,
+        time_limit=options.time_limit,
+        on_progress=options.on_progress,
+    )
+    return evaluator, repeated, shared
 
 
 def fit_hypothesis(data: Data, evaluated: Evaluated, seed: int) -> list[FittedLearner]:
     """Return the models of a hypothesis, one of each kind, fitted on all rows."""
     models = []
-    for setting in evaluated.chosen.values():
-        model = fit_learner(data, setting.learner, setting.form, evaluated.sources, data.target, seed, last=True)
-        if setting.form == RECALIBRATED:
-            predicted, y = model.predict(_safe_indexing(data.X, data.target)), data.y[data.target]
-            whole = np.ones((1, y.size), dtype=bool)
-            correct: Any = correct_classes if data.n_classes else correct_values
-            model = replace(model, correction=correct(predicted, y, whole, slope=True))
-        models.append(model)
+    with one_thread():
+        for setting in evaluated.chosen.values():
+            model = fit_learner(data, setting.learner, setting.form, evaluated.sources, None, seed)
+            models.append(correct(model, data, None) if setting.form == RECALIBRATED else model)
     return models
 
 
@@ -160,77 +241,83 @@ def canonical_order(data: Data) -> list[int]:
     return sorted(numbers, key=content)
 
 
-def without_repeated_rows(data: Data) -> tuple[Data, dict[int, int]]:
-    """Leave out source rows that are also in the target, label and all: they would make the source look better.
-
-    Returns
-    -------
-    Data
-    dict of int to int
-        How many rows of each source were left out.
-    """
-    if not data.numeric or sp.issparse(data.X):
-        return data, {}
-    table = np.column_stack([np.asarray(data.X, dtype=np.float64), data.y.astype(np.float64)])
-    keys = np.ascontiguousarray(table).view(np.dtype((np.void, table.dtype.itemsize * table.shape[1]))).ravel()
-    repeated = (data.domain > 0) & np.isin(keys, keys[data.target])
-    if not repeated.any():
-        return data, {}
-    counts = {int(k): int(((data.domain == k) & repeated).sum()) for k in np.unique(data.domain[repeated])}
-    # A source that repeats the target entirely keeps its rows: without any it could not be judged at all.
-    whole = [k for k, n in counts.items() if n == int((data.domain == k).sum())]
-    repeated &= ~np.isin(data.domain, whole)
-    return _take(data, np.flatnonzero(~repeated)), counts
-
-
-def sample_sources(data: Data, numbers: Sequence[int], most: int | None, seed: int) -> Data:
-    """Leave out rows of the larger sources at random where there are more than are to be used."""
+def sample_sources(data: Data, numbers: Sequence[int], most: int | None, seed: int) -> NDArray[np.intp]:
+    """Return all target rows and at most so many source rows, those of the larger sources drawn at random."""
     rows = [np.flatnonzero(data.domain == number) for number in numbers]
     if most is None or sum(each.size for each in rows) <= most:
-        return data
+        return np.arange(data.domain.size)
     random, left, kept = np.random.default_rng(seed), most, [data.target]
     # The smallest first: what they do not need is the others'. Of each at least one row.
     for place, each in enumerate(sorted(rows, key=len)):
         size = min(each.size, max(left // (len(rows) - place), 1))
         kept.append(random.choice(each, size, replace=False))
         left -= size
-    return _take(data, np.sort(np.concatenate(kept)))
+    return np.sort(np.concatenate(kept))
 
 
-def _take(data: Data, rows: NDArray[np.intp]) -> Data:
-    return Data(_safe_indexing(data.X, rows), data.y[rows], data.domain[rows], data.n_classes, data.numeric)
-
-
-def _brackets(
-    evaluator: Evaluator, evaluated: Mapping[Sources, Evaluated], members: Sources
-) -> tuple[float, float, float]:
+def brackets_of(evaluator: Evaluator, evaluated: Mapping[Sources, Evaluated], members: Sources) -> Brackets:
     """Return the first bracket, the evidence and its standard error; zeros for the target alone."""
     return evaluator.evidence(evaluated[members], evaluated[()]) if members else (0.0, 0.0, 0.0)
 
 
-def _looks_permuted(data: Data, number: int, seed: int) -> bool:
-    return is_match(likeness(data.X, data.target, np.flatnonzero(data.domain == number), seed)) is False
+Scores = dict[str, Score]
+
+
+def _scores(
+    evaluator: Evaluator, evaluated: Mapping[Sources, Evaluated], weights: Mapping[Sources, float]
+) -> tuple[dict[Sources, Scores], Scores, Scores, Scores]:
+    """Return by metric the scores of each hypothesis, of the mixture, of its change and of the labels alone."""
+    mixture = sum(weights[members] * made.predicted for members, made in evaluated.items())
+    asked: dict[Any, Any] = {None: evaluated[()].predicted, "model": mixture, "baseline": evaluator.baseline()[None]}
+    asked |= {members: made.predicted for members, made in evaluated.items() if members}
+    by_hypothesis: dict[Sources, Scores] = {members: {} for members in evaluated}
+    model, change, baseline = {}, {}, {}
+    for metric in evaluator.scoring.metrics:
+        found = evaluator.scoring.score(metric, asked, evaluator.y)
+        for members in evaluated:
+            by_hypothesis[members][metric] = found[members or None]
+        model[metric], baseline[metric] = found["model"], found["baseline"]
+        change[metric] = found["model", "change"]
+    return by_hypothesis, model, change, baseline
 
 
 def _findings(
     evaluator: Evaluator,
     evaluated: Mapping[Sources, Evaluated],
-    names: Mapping[int, str],
-    permuted: Sequence[int],
-    repeated: Mapping[int, int],
-) -> dict[int, list[str]]:
-    """Return what was noticed about each source."""
-    noted: dict[int, list[str]] = {}
-    for number in names:
-        found = noted.setdefault(number, [])
-        made = evaluated.get((number,))
-        if made is not None and made.source_alone is not None and _looks_reversed(evaluator, made.source_alone):
-            found.append("its labels look reversed")
-        if number in permuted:
-            found.append("its columns look permuted: check their order")
-        if number in repeated:
-            found.append(f"{repeated[number]} of its rows are also in the target and were not used as evidence")
-    return noted
+    weight: Array,
+    sets: Sequence[Sources],
+    data: Data,
+    options: Options,
+) -> list[str]:
+    """Return what was noticed about the whole: limits that were met, a model of one class."""
+    found = []
+    if evaluator.dropped:
+        found.append(
+            f"the time limit of {options.time_limit:g} s allowed {', '.join(evaluator.dropped)}: "
+            "the result may differ on another machine"
+        )
+    n_searched, n_rows = evaluator.data.domain.size, data.domain.size
+    if n_searched < n_rows:
+        n_target = data.target.size
+        found.append(
+            f"evaluated with {n_searched - n_target:,} of {counted(n_rows - n_target, 'source row')}, drawn at random; "
+            "the model is fitted to all"
+        )
+    scoring = evaluator.scoring
+    if scoring.classes is not None and scoring.class_code is not None and np.unique(evaluator.y).size > 1:
+        mixture = sum(w * evaluated[members].predicted for members, w in zip(sets, weight, strict=True))
+        decided = np.unique(scoring.decide(np.asarray(mixture)))
+        if decided.size == 1:
+            name = scoring.classes[np.flatnonzero(scoring.class_code == decided[0])[0]]
+            found.append(
+                f"the model predicts class {name} for every held-out row: look at predict_proba, or set "
+                "class_weight='balanced'"
+            )
+    return found
+
+
+def _looks_permuted(data: Data, number: int, seed: int) -> bool:
+    return is_match(likeness(data.X, data.target, np.flatnonzero(data.domain == number), seed)) is False
 
 
 def _looks_reversed(evaluator: Evaluator, predicted: NDArray[Any]) -> bool:
@@ -245,4 +332,4 @@ def _looks_reversed(evaluator: Evaluator, predicted: NDArray[Any]) -> bool:
         )
         for each in (turned, predicted)
     ]
-    return bool(fits[0] - fits[1] > np.log(USE_FROM))
+    return bool(fits[0] - fits[1] > log(USE_FROM))

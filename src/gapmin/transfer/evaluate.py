@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+import time
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.model_selection import KFold, StratifiedKFold
+from sklearn.model_selection import GroupKFold, KFold, StratifiedGroupKFold, StratifiedKFold, check_cv
 
 from gapmin._utils.parallel import run_parallel
+from gapmin._utils.text import counted, joined
 from gapmin._utils.typing import Array
 
-from ._fitting import HALF, NATURAL, RECALIBRATED, TARGET, Data, Setting, held_out
+from ._fitting import HALF, METHOD, NATURAL, RECALIBRATED, TARGET, Data, Setting, TargetFold, held_out
 from ._likelihood import (
     apply_to_classes,
     apply_to_values,
@@ -25,21 +27,59 @@ from ._likelihood import (
     row_value_log_likelihood,
     value_log_likelihood,
 )
-from .evidence import Sources, combine_brackets
+from .constants import Sources
+from .evidence import combine_brackets
 from .library import Learner
+from .scoring import Scoring
+
+_SHARE_OF_SEARCH = 0.6
+"""Of a time limit; the rest is for the last fit."""
 
 
-def draw_folds(data: Data, n_splits: int, n_repeats: int, seed: int) -> list[list[NDArray[np.intp]]]:
-    """Return the folds of each repeat, as positions among the target's rows; classes keep their shares."""
+def draw_folds(
+    data: Data, n_splits: int, n_repeats: int, seed: int, groups: NDArray[Any] | None = None
+) -> list[list[TargetFold]]:
+    """Return the folds of each repeat; classes keep their shares, and groups stay together."""
     y = data.y[data.target]
     repeats = []
+    if groups is not None:
+        n_groups = np.unique(groups).size
+        if n_groups < 2:
+            raise ValueError("every target row is of one group: give groups of which two or more are in the target")
+        n_splits = min(n_splits, n_groups)
     for repeat in range(n_repeats):
         state = int(np.random.SeedSequence([seed, repeat]).generate_state(1)[0])
         kind: Any = StratifiedKFold if data.n_classes else KFold
+        if groups is not None:
+            kind = StratifiedGroupKFold if data.n_classes else GroupKFold
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # of classes with fewer rows than folds
             splitter = kind(n_splits, shuffle=True, random_state=state)
-            repeats.append([test for _, test in splitter.split(np.zeros((y.size, 1)), y)])
+            found = [(train, test) for train, test in splitter.split(np.zeros((y.size, 1)), y, groups) if test.size]
+        repeats.append(found)
+    return repeats
+
+
+def folds_of(cv: Any, data: Data, labels: NDArray[Any], groups: NDArray[Any] | None) -> list[list[TargetFold]]:
+    """Return the folds that a splitter of the user's makes of the target's rows, as repeats that test a row once."""
+    splitter = check_cv(cv, labels, classifier=bool(data.n_classes))
+    repeats: list[list[TargetFold]] = []
+    tested = np.ones(labels.size, dtype=bool)
+    for train, test in splitter.split(np.zeros((labels.size, 1)), labels, groups):
+        if np.intersect1d(train, test).size:
+            raise ValueError("cv tests rows that it trains on: give a splitter that keeps them apart")
+        if tested[test].any():
+            tested[:] = False
+            repeats.append([])
+        tested[test] = True
+        repeats[-1].append((np.asarray(train), np.asarray(test)))
+    if not repeats:
+        raise ValueError("cv makes no split of the target's rows")
+    rows = [np.sort(np.concatenate([test for _, test in folds])) for folds in repeats]
+    if any(not np.array_equal(each, rows[0]) for each in rows):
+        raise ValueError(
+            "cv tests some rows more often than others: use KFold, GroupKFold, TimeSeriesSplit or the like"
+        )
     return repeats
 
 
@@ -50,8 +90,8 @@ class Evaluated:
     Attributes
     ----------
     sources : tuple of int
-    predicted : ndarray of shape (n_repeats, n_target) or (n_repeats, n_target, n_classes)
-        The mean over the kinds.
+    predicted : ndarray of shape (n_repeats, n_rows) or (n_repeats, n_rows, n_classes)
+        Of the target rows that the folds test: the mean over the kinds.
     chosen : dict of str to Setting
         By kind.
     without_rows : float
@@ -78,94 +118,169 @@ class Evaluator:
     ----------
     data : Data
     learners : sequence of Learner
-    repeats : list of list of ndarray
-        From `draw_folds`.
+    repeats : list of list of tuple of ndarray
+        From `draw_folds` or `folds_of`.
+    scoring : Scoring
     n_jobs : int or None
     seed : int
+    time_limit : float or None
+        Seconds of the search and the last fit together. When six tenths have passed, kinds of learners that were not
+        tried yet are left out, in their order in the library from the end; then repeats.
+    on_progress : callable
+        Given the share of the present stage that is done.
     """
 
     def __init__(
         self,
         data: Data,
         learners: Sequence[Learner],
-        repeats: list[list[NDArray[np.intp]]],
+        repeats: list[list[TargetFold]],
         *,
+        scoring: Scoring,
         n_jobs: int | None,
         seed: int,
+        time_limit: float | None = None,
+        on_progress: Callable[[float], object] = lambda share: None,
     ) -> None:
         self.data = data
         self.learners = list(learners)
         self.repeats = repeats
+        self.scoring = scoring
         self.n_jobs = n_jobs
         self.seed = seed
+        self.ends = None if time_limit is None else time.monotonic() + _SHARE_OF_SEARCH * time_limit
+        self.on_progress = on_progress
+        self.dropped: list[str] = []
+        self._known: dict[tuple[int, str], Setting] = {}
+        self.rows = np.sort(np.concatenate([test for _, test in repeats[0]]))
+        """Positions among the target's rows that are tested."""
+        self.y = data.y[data.target][self.rows]
+        self._place = np.full(data.target.size, -1)
+        self._place[self.rows] = np.arange(self.rows.size)
 
     def evaluate(self, sets: Sequence[Sources]) -> dict[Sources, Evaluated]:
         """Return the held-out predictions of each hypothesis.
 
-        Every setting is tried on the first repeat. On all repeats, the rows of a fold are predicted by the settings
-        that did best on the other rows, so that no row chooses the setting that predicts it.
+        Every setting is tried on the first repeat, pooling with half of the weight on the target only for learners
+        that did best otherwise. On all repeats, the rows of a fold are predicted by the settings that did best on the
+        other rows, so that no row chooses the setting that predicts it.
         """
-        settings = {members: self._settings(members) for members in sets}
-        whole = [(members, each, 0, k) for members in sets for each in settings[members] for k in self._all(each)]
-        raw = self._run(whole)
-        tried = {members: self._first_repeat(members, settings[members], raw) for members in sets}
-        places = [(repeat, k) for repeat, folds in enumerate(self.repeats) for k in range(len(folds))]
-        used = {
-            (members, *place): self._choose(tried[members], self.repeats[place[0]][place[1]])
-            for members in sets
-            for place in places
-        }
-        later = dict.fromkeys(
-            (members, each, repeat, k)
-            for (members, repeat, k), best in used.items()
-            for each in best.values()
-            if repeat and each.form != RECALIBRATED
+        raw = self._first_fits(sets)
+        tried = {members: self._first_repeat(members, raw) for members in sets}
+        raw |= self._run(
+            [
+                (members, self._setting(learner, HALF), 0, k)
+                for members in sets
+                for learner in self._best_learners(members, tried[members])
+                for k in range(len(self.repeats[0]))
+            ]
         )
-        raw.update(self._run(list(later)))
+        tried = {members: self._first_repeat(members, raw) for members in sets}
+        used = {
+            (members, repeat, k): best
+            for members in sets
+            for repeat, folds in enumerate(self.repeats)
+            for k, best in enumerate(self._choose(tried[members], folds))
+        }
+        for repeat in range(1, len(self.repeats)):
+            if self._is_late():
+                self.dropped.append(f"{counted(repeat, 'repeat')} of {len(self.repeats)}")
+                self.repeats = self.repeats[:repeat]
+                break
+            later = [
+                (members, each, repeat, k)
+                for (members, r, k), best in used.items()
+                if r == repeat
+                for each in best.values()
+                if each.form != RECALIBRATED
+            ]
+            raw |= self._run(later)
         return {members: self._assemble(members, tried[members], used, raw) for members in sets}
 
-    def _all(self, setting: Setting) -> Sequence[int]:
+    def _best_learners(self, members: Sources, tried: Mapping[Setting, Array]) -> list[Learner]:
+        """Return the learners that some fold's other rows choose, in any form; none for the target alone."""
+        if not members:
+            return []
+        chosen = [each.learner for best in self._choose(tried, self.repeats[0]) for each in best.values()]
+        return [learner for learner in dict.fromkeys(chosen) if not learner.by_domain]
+
+    def _is_late(self) -> bool:
+        return self.ends is not None and time.monotonic() > self.ends
+
+    def _first_fits(self, sets: Sequence[Sources]) -> dict[Key, Array | None]:
+        """Fit every setting on the first repeat; with a time limit kind by kind, until it is late."""
+        kinds = list(dict.fromkeys(learner.kind for learner in self.learners))
+        stages = [[kind] for kind in kinds] if self.ends is not None else [kinds]
+        raw: dict[Key, Array | None] = {}
+        for place, stage in enumerate(stages):
+            if place and self._is_late():
+                left = [kind for each in stages[place:] for kind in each]
+                self.dropped.append(f"no {joined(left)}")
+                self.learners = [learner for learner in self.learners if learner.kind not in left]
+                break
+            raw |= self._run(
+                [
+                    (members, each, 0, k)
+                    for members in sets
+                    for each in self._settings(members)
+                    if each.learner.kind in stage
+                    for k in self._folds_of(each)
+                ]
+            )
+        return raw
+
+    def _folds_of(self, setting: Setting) -> Sequence[int]:
         """Return the folds that a setting is fitted for; a model of the sources alone is fitted once."""
         return (0,) if setting.form == RECALIBRATED else range(len(self.repeats[0]))
 
-    def _first_repeat(
-        self, members: Sources, settings: Sequence[Setting], raw: Mapping[Key, Array | None]
-    ) -> dict[Setting, Array]:
+    def _first_repeat(self, members: Sources, raw: Mapping[Key, Array | None]) -> dict[Setting, Array]:
         """Return the held-out predictions of the first repeat, of the settings that could be fitted everywhere."""
         found = {}
-        for each in settings:
-            if each.form == RECALIBRATED:
-                alone = raw[members, each, 0, 0]
-                if alone is not None:
-                    found[each] = self.correct(alone, 0, slope=True)
+        for each in dict.fromkeys(setting for of, setting, _, _ in raw if of == members):
+            parts: list[Any] = [raw[members, each, 0, k] for k in self._folds_of(each)]
+            if any(part is None for part in parts):
                 continue
-            parts = [raw[members, each, 0, k] for k in range(len(self.repeats[0]))]
-            if all(part is not None for part in parts):
-                found[each] = self._joined(parts, self.repeats[0])
+            found[each] = self.correct(parts[0], 0, slope=True) if each.form == RECALIBRATED else self._joined(parts, 0)
         if not found:
             raise ValueError("no learner could be trained on these rows: give more rows, or another estimator")
         return found
 
-    def _joined(self, parts: Sequence[Any], folds: Sequence[NDArray[np.intp]]) -> Array:
-        """Return the predictions of all target rows from those of the folds."""
-        shape = (self.data.target.size, self.data.n_classes) if self.data.n_classes else (self.data.target.size,)
-        found = np.empty(shape)
-        for part, test in zip(parts, folds, strict=True):
-            found[test] = part
+    def _joined(self, parts: Sequence[Any], repeat: int) -> Array:
+        """Return the predictions of all tested rows from those of the folds."""
+        found = np.empty((self.rows.size, self.data.n_classes) if self.data.n_classes else self.rows.size)
+        for part, (_, test) in zip(parts, self.repeats[repeat], strict=True):
+            found[self._place[test]] = part
         return found
 
-    def _choose(self, tried: Mapping[Setting, Array], without: NDArray[np.intp] | None = None) -> dict[str, Setting]:
-        """Return for each kind the setting with the lowest loss on the first repeat, on rows other than `without`."""
-        kept = np.ones(self.data.target.size, dtype=bool)
-        if without is not None:
-            kept[without] = False
-        best: dict[str, tuple[float, Setting]] = {}
-        for setting, predicted in tried.items():
-            loss = float(self.data.losses(predicted)[kept].mean())
-            kind = setting.learner.kind
-            if kind not in best or loss < best[kind][0]:
-                best[kind] = (loss, setting)
-        return {kind: setting for kind, (_, setting) in best.items()}
+    def _choose(self, tried: Mapping[Setting, Array], folds: Sequence[TargetFold] | None = None) -> Any:
+        """Return for each kind the setting with the lowest loss on the first repeat.
+
+        On all rows; or, of several folds, a list of the choices of the rows that each does not test.
+        """
+        kept = np.ones((1 if folds is None else len(folds), self.rows.size), dtype=bool)
+        for mask, (_, test) in zip(kept, folds or (), strict=False):
+            mask[self._place[test]] = False
+        settings = list(tried)
+        if self.scoring.scorers:
+            losses = np.array([[self._loss(tried[each], mask) for mask in kept] for each in settings])
+        else:
+            by_row = np.array([self.data.losses(tried[each], self.y) for each in settings])
+            losses = by_row @ kept.T / kept.sum(axis=1)
+        choices: list[dict[str, Setting]] = []
+        for column in losses.T:
+            best: dict[str, tuple[float, Setting]] = {}
+            for loss, setting in zip(column.tolist(), settings, strict=True):
+                kind = setting.learner.kind
+                if kind not in best or loss < best[kind][0]:
+                    best[kind] = (loss, setting)
+            choices.append({kind: setting for kind, (_, setting) in best.items()})
+        return choices[0] if folds is None else choices
+
+    def _loss(self, predicted: Array, mask: NDArray[np.bool_]) -> float:
+        try:
+            return self.scoring.loss(predicted[mask], self.y[mask])
+        except ValueError:  # the metric is not defined on these rows
+            return float(self.data.losses(predicted, self.y)[mask].mean())
 
     def _assemble(
         self,
@@ -178,55 +293,73 @@ class Evaluator:
         repeats = []
         for repeat, folds in enumerate(self.repeats):
             parts = []
-            for k, test in enumerate(folds):
+            for k, (_, test) in enumerate(folds):
                 kinds = []
                 for each in used[members, repeat, k].values():
                     if each.form == RECALIBRATED:
                         if (each, repeat) not in corrected:
                             alone: Any = raw[members, each, 0, 0]
                             corrected[each, repeat] = self.correct(alone, repeat, slope=True)
-                        kinds.append(corrected[each, repeat][test])
+                        kinds.append(corrected[each, repeat][self._place[test]])
                     else:
                         part = raw[members, each, repeat, k]
-                        kinds.append(tried[each][test] if part is None else part)
+                        kinds.append(tried[each][self._place[test]] if part is None else part)
                 parts.append(np.mean(kinds, axis=0))
-            repeats.append(self._joined(parts, folds))
+            repeats.append(self._joined(parts, repeat))
         made = Evaluated(members, np.array(repeats), self._choose(tried))
         return self._with_sources_alone(made, tried, raw) if members else made
 
     def _settings(self, members: Sources) -> list[Setting]:
-        forms = (HALF, NATURAL, RECALIBRATED) if members else (TARGET,)
-        return [Setting(learner, form) for learner in self.learners for form in forms]
+        found = []
+        for learner in self.learners:
+            pooled = (METHOD,) if learner.by_domain else (NATURAL, RECALIBRATED)
+            forms = pooled if members else () if learner.by_domain else (TARGET,)
+            # Of one learner in one form there is one setting: it is the key of its fits.
+            found += [self._setting(learner, form) for form in forms]
+        return found
+
+    def _setting(self, learner: Learner, form: str) -> Setting:
+        return self._known.setdefault((id(learner), form), Setting(learner, form))
 
     def _run(self, keys: Sequence[Key]) -> dict[Key, Array | None]:
+        """Fit, all folds of a setting in one piece of work."""
+        work: dict[tuple[Sources, Setting], list[Key]] = {}
+        for key in keys:
+            work.setdefault(key[:2], []).append(key)
         tasks = [
             (
                 self.data,
                 setting.learner,
                 setting.form,
                 members,
-                self.repeats[repeat][k],
-                int(np.random.SeedSequence([self.seed, repeat, k]).generate_state(1)[0] >> 2),
+                [self.repeats[repeat][k] for _, _, repeat, k in group],
+                [
+                    int(np.random.SeedSequence([self.seed, repeat, k]).generate_state(1)[0] >> 2)
+                    for *_, repeat, k in group
+                ],
             )
-            for members, setting, repeat, k in keys
+            for (members, setting), group in work.items()
         ]
-        return dict(zip(keys, run_parallel(held_out, tasks, self.n_jobs), strict=True))
+        found: dict[Key, Array | None] = {}
+        for place, (group, made) in enumerate(
+            zip(work.values(), run_parallel(held_out, tasks, self.n_jobs, batch_size=1), strict=True), start=1
+        ):
+            found |= dict(zip(group, made, strict=True))
+            self.on_progress(place / len(tasks))
+        return found
 
     def correct(self, predicted: Array, repeat: int, *, slope: bool) -> Array:
-        """Return a source's predictions, corrected for each fold on the other folds' rows."""
+        """Return a source's predictions of the tested rows, corrected for each fold on the rows that train."""
         y = self.data.y[self.data.target]
         folds = self.repeats[repeat]
-        train = np.ones((len(folds), y.size), dtype=bool)
-        for k, test in enumerate(folds):
-            train[k, test] = False
+        train = np.zeros((len(folds), y.size), dtype=bool)
+        for mask, (rows, _) in zip(train, folds, strict=True):
+            mask[rows] = True
         if self.data.n_classes:
             every = apply_to_classes(predicted, *correct_classes(predicted, y, train, slope=slope))
         else:
             every = apply_to_values(predicted, *correct_values(predicted, y, train, slope=slope))
-        found = np.empty_like(predicted)
-        for k, test in enumerate(folds):
-            found[test] = every[k][test]
-        return found
+        return self._joined([each[test] for each, (_, test) in zip(every, folds, strict=True)], repeat)
 
     def _with_sources_alone(
         self, made: Evaluated, tried: Mapping[Setting, Array], raw: Mapping[Key, Array | None]
@@ -235,10 +368,9 @@ class Evaluator:
         alone = {each: predicted for each, predicted in tried.items() if each.form == RECALIBRATED}
         if not alone:
             return made
-        best = self._choose(alone)
-        found: list[Any] = [raw[made.sources, setting, 0, 0] for setting in best.values()]
+        found: list[Any] = [raw[made.sources, setting, 0, 0] for setting in self._choose(alone).values()]
         predicted = np.mean(found, axis=0)
-        log_likelihoods = [self.log_likelihood(predicted[None])]
+        log_likelihoods = [self.log_likelihood(predicted[None, self.rows])]
         for slope in (False, True):
             corrected = [self.correct(predicted, repeat, slope=slope) for repeat in range(len(self.repeats))]
             log_likelihoods.append(self.log_likelihood(np.array(corrected)))
@@ -246,31 +378,32 @@ class Evaluator:
         return replace(made, without_rows=bracket, source_alone=predicted)
 
     def log_likelihood(self, predicted: Array) -> float:
-        """Return the log-likelihood of the target's labels, the mean over the repeats."""
-        y = self.data.y[self.data.target]
+        """Return the log-likelihood of the tested rows' labels, the mean over the repeats."""
         if self.data.n_classes:
-            return float(class_log_likelihood(predicted, y).sum(axis=-1).mean())
-        return float(value_log_likelihood(predicted - y, self.data.label_variance).mean())
+            return float(class_log_likelihood(predicted, self.y).sum(axis=-1).mean())
+        return float(value_log_likelihood(predicted - self.y, self.data.label_variance).mean())
 
     def labels_alone(self) -> float:
-        """Return the log-likelihood of the target's labels given the others' alone."""
-        y = self.data.y[self.data.target]
-        n = y.size
+        """Return the log-likelihood of the tested rows' labels given the other labels alone."""
+        return self.log_likelihood(self.baseline()[None])
+
+    def baseline(self) -> Array:
+        """Return what the other target rows' labels alone predict of each tested row: frequencies or the mean."""
+        y, n = self.data.y[self.data.target], self.data.target.size
         if self.data.n_classes:
-            counts = np.bincount(y, minlength=self.data.n_classes)
-            others = np.tile(counts.astype(float), (n, 1))
-            others[np.arange(n), y] -= 1
-            return self.log_likelihood(((others + 1) / (n - 1 + self.data.n_classes))[None])
-        return self.log_likelihood(((y.sum() - y) / (n - 1))[None])
+            others = np.tile(np.bincount(y, minlength=self.data.n_classes).astype(float), (self.y.size, 1))
+            others[np.arange(self.y.size), self.y] -= 1
+            return (others + 1) / (n - 1 + self.data.n_classes)
+        return np.asarray((y.sum() - self.y) / (n - 1))
 
     def evidence(self, made: Evaluated, alone: Evaluated) -> tuple[float, float, float]:
         """Return the first bracket, the evidence and its standard error over the rows."""
-        y, n = self.data.y[self.data.target], self.data.target.size
+        n = self.y.size
         first = self.log_likelihood(made.predicted) - self.log_likelihood(alone.predicted)
         if self.data.n_classes:
-            rows = [class_log_likelihood(each.predicted, y).mean(axis=0) for each in (made, alone)]
+            rows = [class_log_likelihood(each.predicted, self.y).mean(axis=0) for each in (made, alone)]
         else:
             variance = self.data.label_variance
-            rows = [row_value_log_likelihood(each.predicted - y, variance).mean(axis=0) for each in (made, alone)]
+            rows = [row_value_log_likelihood(each.predicted - self.y, variance).mean(axis=0) for each in (made, alone)]
         error = float(np.sqrt(n) * np.std(rows[0] - rows[1], ddof=1))
         return first, combine_brackets(first, made.without_rows, n), error

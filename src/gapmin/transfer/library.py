@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -12,23 +12,47 @@ from sklearn.base import clone
 from sklearn.ensemble import (
     ExtraTreesClassifier,
     ExtraTreesRegressor,
-    GradientBoostingClassifier,
-    GradientBoostingRegressor,
+    HistGradientBoostingClassifier,
+    HistGradientBoostingRegressor,
 )
 from sklearn.linear_model import Ridge
 from sklearn.model_selection import ParameterGrid
 
-from gapmin.linear import WeightedLogisticRegression
-from gapmin.transfer.kernel import KernelClassifier, KernelRegressor
+from gapmin._utils.typing import Array
+from gapmin.boosting import (
+    GapBoostClassifier,
+    GapBoostRegressor,
+    TrAdaBoostClassifier,
+    TrAdaBoostRegressor,
+    TransferBoostClassifier,
+)
+from gapmin.linear import GapWeightingClassifier, GapWeightingRegressor, WeightedLogisticRegression
 
-AS_IS, SCALED, RELEVANT = "as they are", "scaled", "scaled by relevance"
-"""How columns reach a learner: unchanged; with unit variance; each by the size of its correlation with the label."""
+from .kernel import KernelClassifier, KernelRegressor
+
+AS_IS, SCALED, RELEVANT, BINNED = "as they are", "scaled", "scaled by relevance", "binned"
+"""How columns reach a learner: unchanged; with unit variance; each by the size of its correlation with the label; as
+the number of the quantile."""
+
+METHODS = {
+    "gapBoost": (GapBoostClassifier, GapBoostRegressor),
+    "GapWeighting": (GapWeightingClassifier, GapWeightingRegressor),
+    "TrAdaBoost": (TrAdaBoostClassifier, TrAdaBoostRegressor),
+    "TransferBoost": (TransferBoostClassifier, None),
+}
+"""The paper's methods that a user can add, for classes and for numbers."""
+
+_N_EDGES = 63
+"""Of the bins: half of them are quantiles of the target, half of the sources."""
+
+_MOST_LEAVES = 2000
+"""About so many leaves has a tree of the last forest at most: with many rows, leaves hold several."""
 
 _MANY_COLUMNS = 30
 """From so many on, learners that treat columns alike are also tried with columns scaled by relevance."""
 
-_FEW_ROWS = 400
-"""Below so many, boosted trees take smaller steps, and the probabilities of trees are tempered."""
+FEW_ROWS = 400
+"""A fit to fewer raises the probabilities of trees to the power of their learner."""
 
 _FAR = 100.0
 """Columns whose mean is further from 0 than so many standard deviations are always scaled."""
@@ -52,7 +76,9 @@ class Learner:
     final : mapping
         Parameters of the last fit, where they differ from those of the search.
     power : float
-        To which its probabilities are raised: above 1 for surer.
+        To which its probabilities are raised after a fit to few rows: above 1 for surer.
+    by_domain : bool
+        Whether it is a transfer method, which is told which row comes from where.
     """
 
     kind: str
@@ -60,6 +86,7 @@ class Learner:
     columns: str = AS_IS
     final: Mapping[str, Any] = field(default_factory=dict)
     power: float = 1.0
+    by_domain: bool = False
 
     def make(self, *, last: bool) -> Any:
         """Return the estimator for a fit of the search, or for the last one."""
@@ -87,11 +114,11 @@ def default_learners(regression: bool, X: Any, n_classes: int) -> list[Learner]:
         for way in ways
         for estimator, final in (_linear_regressors() if regression else _linear_classifiers())
     ]
-    learners.append(_forest(regression, len_rows(X)))
+    learners.append(_forest(regression, X.shape[0]))
     if sp.issparse(X):
         return learners
     if n_classes <= _MOST_BOOSTED_CLASSES:
-        learners.append(_boosting(regression, *X.shape))
+        learners.append(_boosting(regression))
     kernel: Any = KernelRegressor if regression else KernelClassifier
     for way in ways:
         for gamma, alpha in ((0.3, 0.3),) if way == RELEVANT else ((1.0, 0.1), (0.3, 0.3)):
@@ -105,9 +132,22 @@ def own_learners(estimator: Any, param_grid: Any) -> list[Learner]:
     return [Learner(type(estimator).__name__, clone(estimator).set_params(**each)) for each in settings]
 
 
-def len_rows(X: Any) -> int:
-    """Return the number of rows."""
-    return int(X.shape[0])
+def added_methods(names: Sequence[str], regression: bool, n_classes: int, estimator: Any = None) -> list[Learner]:
+    """Return the transfer methods that the user adds: around the user's learner, or on scaled columns."""
+    learners = []
+    for name in names:
+        if name not in METHODS:
+            raise ValueError(f"methods has {name!r}: choose from {', '.join(METHODS)}")
+        kind = METHODS[name][regression]
+        if kind is None:
+            raise ValueError(f"methods has {name!r}, which is for classes: leave it out for a regression")
+        if name == "GapWeighting" and n_classes > 2:
+            raise ValueError(f"methods has {name!r}, which is for two classes, and there are {n_classes}: leave it out")
+        if name == "GapWeighting" and estimator is not None:
+            raise ValueError(f"methods has {name!r}, which is linear: leave it out, or give no estimator")
+        made, columns = (kind(), SCALED) if estimator is None else (kind(clone(estimator)), AS_IS)
+        learners.append(Learner(name, made, columns, by_domain=True))
+    return learners
 
 
 def _columns(regression: bool, X: Any) -> list[str]:
@@ -141,26 +181,35 @@ def _linear_regressors() -> list[tuple[Any, dict[str, Any]]]:
     return [(Ridge(alpha), {}) for alpha in (100.0, 10.0, 1.0, 0.1)]
 
 
+def bin_edges(target: Array, sources: Array) -> Array:
+    """Return quantiles of the target's and of the sources' columns, a column of ascending edges for each."""
+    parts = [each for each in (target, sources) if len(each)]
+    counts = [_N_EDGES] if len(parts) == 1 else [_N_EDGES // 2, _N_EDGES - _N_EDGES // 2]
+    quantiles = [
+        np.quantile(part, np.linspace(0, 1, count + 2)[1:-1], axis=0) for part, count in zip(parts, counts, strict=True)
+    ]
+    return np.sort(np.concatenate(quantiles), axis=0)
+
+
 def _forest(regression: bool, n_rows: int) -> Learner:
-    final = {"n_estimators": 200}
+    leaf = max(n_rows // _MOST_LEAVES, 1)
+    final: dict[str, Any] = {"n_estimators": 75, "min_samples_leaf": max(leaf, 2 if regression else 1)}
     if regression:
-        return Learner("forest", ExtraTreesRegressor(20, min_samples_leaf=2), AS_IS, final)
-    return Learner(
-        "forest", ExtraTreesClassifier(20, max_features=0.3), AS_IS, final, 2.0 if n_rows < _FEW_ROWS else 1.0
-    )
+        return Learner("forest", ExtraTreesRegressor(15, min_samples_leaf=2), AS_IS, final)
+    trees = ExtraTreesClassifier(15, max_features=0.3)
+    return Learner("forest", trees, AS_IS, final, 2.0)
 
 
-def _boosting(regression: bool, n_rows: int, n_columns: int) -> Learner:
-    # Not scikit-learn's histogram kind: with weights, finding its bins takes forty times as long as these trees.
-    kind: Any = GradientBoostingRegressor if regression else GradientBoostingClassifier
-    few = n_rows < _FEW_ROWS
-    step = 0.6 if few else 1.0
+def _boosting(regression: bool) -> Learner:
+    # Binned beforehand, or with weights scikit-learn takes forty times as long to find its bins as to grow its trees.
+    kind: Any = HistGradientBoostingRegressor if regression else HistGradientBoostingClassifier
     booster = kind(
-        n_estimators=30,
-        learning_rate=0.2 * step,
+        max_iter=30,
+        learning_rate=0.15,
         max_depth=4,
-        max_features=min(16, max(1, round(0.3 * n_columns))),
-        subsample=min(1.0, 1000 / n_rows),
+        max_features=0.3,
+        min_samples_leaf=3,
+        max_bins=_N_EDGES + 1,
+        early_stopping=False,
     )
-    final = {"n_estimators": 150, "learning_rate": 0.05 * step, "subsample": min(1.0, 20_000 / n_rows)}
-    return Learner("boosting", booster, AS_IS, final, 0.5 if few and not regression else 1.0)
+    return Learner("boosting", booster, BINNED, {"max_iter": 120, "learning_rate": 0.04}, 0.5)

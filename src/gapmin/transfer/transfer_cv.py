@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import contextmanager
+from copy import copy
 from dataclasses import KW_ONLY, dataclass, field
-from numbers import Integral
+from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -13,54 +15,32 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.special import stdtrit
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, is_classifier, is_regressor
 from sklearn.linear_model import Ridge
-from sklearn.utils import check_random_state
-from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils import check_random_state, compute_class_weight
+from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.validation import validate_data
 
 from gapmin._utils.parallel import run_parallel
+from gapmin._utils.progress import counting
 from gapmin._utils.typing import Array
 from gapmin.base import TransferMetaEstimator
 from gapmin.linear import WeightedLogisticRegression
 
-from ._fitting import HALF, NATURAL, TARGET, Data, FittedLearner, Setting
-from ._likelihood import VARIANCE_SCALE, mix_uniform
-from .collect import collect_evidence, fit_hypothesis
-from .evidence import Evidence, Sources
-from .library import Learner, default_learners, own_learners
+from ._fitting import Data
+from ._likelihood import mix_uniform
+from .checks import GONE, check_groups, check_odds, check_target, refuse_gone_parameters
+from .collect import Collected, Options, collect_evidence, fit_hypothesis
+from .constants import VARIANCE_SCALE, Sources
+from .library import Learner, added_methods, default_learners, own_learners
+from .mixture import HypothesisMixture, domain_weights
+from .result import Evidence
+from .scoring import Scoring, make_scoring
 
 __all__ = ["TransferClassifierCV", "TransferRegressorCV"]
 
-
-_FEWEST_ROWS = 4
-_LARGEST_LABEL = 1e100
 _LARGEST_FEATURE = 1e30
 
 
-class HypothesisMixture(BaseEstimator):
-    """Models of several hypotheses, and the weight of each.
-
-    Attributes
-    ----------
-    models_ : dict of tuple to list of FittedLearner
-    weights_ : dict of tuple to float
-    """
-
-    def __init__(self, models: dict[Sources, list[FittedLearner]], weights: dict[Sources, float]) -> None:
-        self.models = models
-        self.weights = weights
-
-    def predict_by_hypothesis(self, X: Any) -> dict[Sources, Array]:
-        """Return what each hypothesis predicts: values, or probabilities of all classes."""
-        return {
-            members: np.mean([model.predict(X) for model in models], axis=0) for members, models in self.models.items()
-        }
-
-    def predict(self, X: Any) -> Array:
-        """Return the weighted mean of values or probabilities."""
-        found = self.predict_by_hypothesis(X)
-        return np.asarray(sum(self.weights[members] * predicted for members, predicted in found.items()))
-
-
+@refuse_gone_parameters
 @dataclass(eq=False, repr=False)
 class _TransferCV(TransferMetaEstimator):
     """What classifier and regressor share."""
@@ -68,31 +48,55 @@ class _TransferCV(TransferMetaEstimator):
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **TransferMetaEstimator._parameter_constraints,
         "param_grid": [dict, list, None],
+        "methods": ["array-like"],
         "sources": [StrOptions({"auto", "all", "none"})],
         "prior_odds": [dict, None],
         "aligned": ["boolean"],
+        "scoring": [str, callable, list, tuple, None],
+        "cv": [HasMethods(["split"]), None],
         "n_splits": [Interval(Integral, 2, None, closed="left")],
         "n_repeats": [Interval(Integral, 1, None, closed="left"), None],
+        "time_limit": [Interval(Real, 0, None, closed="neither"), None],
         "max_search_rows": [Interval(Integral, 1, None, closed="left"), None],
+        "verbose": ["verbose"],
     }
+    __metadata_request__fit: ClassVar[dict[str, Any]] = {"sample_domain": True, "groups": None}
 
     estimator: Any = None
     _: KW_ONLY
     param_grid: Any = None
+    methods: Sequence[str] = ()
     sources: str = "auto"
     prior_odds: Mapping[int, float] | None = None
     aligned: bool = False
+    scoring: Any = None
+    cv: Any = None
     n_splits: int = 5
     n_repeats: int | None = None
+    time_limit: float | None = None
     max_search_rows: int | None = 20_000
     n_jobs: int | None = None
     random_state: Any = None
+    verbose: int = 0
 
     evidence_: Evidence = field(init=False)
     best_estimator_: HypothesisMixture = field(init=False)
     domain_weight_: dict[int, float] = field(init=False)
+    sample_weight_: Array = field(init=False)
 
-    def fit(self, X: Any, y: ArrayLike, *, sample_domain: ArrayLike | None = None) -> Self:
+    def __getattr__(self, name: str) -> Any:
+        if name in GONE:
+            raise AttributeError(f"{type(self).__name__} has no {name} any more: {GONE[name]}")
+        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+
+    def fit(
+        self,
+        X: Any,
+        y: ArrayLike,
+        *,
+        sample_domain: ArrayLike | None = None,
+        groups: ArrayLike | None = None,
+    ) -> Self:
         """Weigh the hypotheses on the target's rows, and fit those that have weight on all rows.
 
         Parameters
@@ -102,51 +106,82 @@ class _TransferCV(TransferMetaEstimator):
         y : array-like of shape (n_rows,)
         sample_domain : array-like of int of shape (n_rows,), optional
             Positive for a source (its number), negative for the target. None makes every row target.
+        groups : array-like of shape (n_rows,), optional
+            Rows of one group, such as a patient or a day, are never divided between training and testing.
 
         Returns
         -------
         self
         """
-        self._validate_params()
-        self._check_estimator()
-        rows, _ = self._validate_training_data(X, y, sample_domain, None)
-        n_classes = self.classes_.size if isinstance(self, ClassifierMixin) else 0
-        data = Data(rows.X, self._codes(rows.y), rows.domain, n_classes, self.estimator is None)
-        n_target = data.target.size
-        if n_target < _FEWEST_ROWS:
-            raise ValueError(
-                f"the target has {n_target} rows (n_samples = {n_target}), too few to test a choice on: give at least "
-                f"{_FEWEST_ROWS}, better 10 or more"
-            )
-        if not n_classes and (largest := float(np.abs(rows.y).max())) > _LARGEST_LABEL:
-            raise ValueError(
-                f"y has a value of {largest:.3g}, and squared errors of such labels are more than a number can hold: "
-                "divide them by a power of ten"
-            )
-        seed = int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
-        numbers = np.unique(data.domain[data.domain > 0]).tolist()
-        collected = collect_evidence(
-            data,
-            self._learners(data),
-            names={number: f"source {number}" for number in numbers},
-            n_splits=min(self.n_splits, n_target // 2),
-            n_repeats=self.n_repeats or (3 if n_target <= 30 else 2),
-            seed=seed,
-            n_jobs=self.n_jobs,
-            aligned=self.aligned,
-            odds=self.prior_odds,
-            max_source_rows=self.max_search_rows,
-        )
-        weights = self._used(collected.kept, tuple(numbers))
+        return self._finish(self._gather(X, y, sample_domain, groups))
+
+    def _finish(self, collected: Collected) -> Self:
+        """Fit the hypotheses that have weight, or those that the user forces, on all rows."""
+        data, numbers = collected.data, tuple(each.number for each in collected.evidence.sources)
+        weights = self._used(collected.kept, numbers)
+        seed = collected.evaluator.seed
         tasks = [(data, collected.evaluated[members], seed) for members in weights]
         models = dict(zip(weights, run_parallel(fit_hypothesis, tasks, self.n_jobs, batch_size=1), strict=True))
         self.evidence_ = collected.evidence
         self.best_estimator_ = HypothesisMixture(models, weights)
         chosen = {members: list(collected.evaluated[members].chosen.values()) for members in weights}
-        self.domain_weight_ = _domain_weights(data, weights, chosen)
-        if not n_classes:
-            self._remember_residuals(data, collected.evaluated[max(weights, key=lambda each: weights[each])].predicted)
+        self.domain_weight_ = domain_weights(data, weights, chosen)
+        self.sample_weight_ = np.empty(data.domain.size)
+        for number, share in self.domain_weight_.items():
+            of_domain = data.domain < 0 if number < 0 else data.domain == number
+            # Rows were put in order: back to that of the rows given.
+            self.sample_weight_[collected.order[of_domain]] = share / of_domain.sum()
+        self._remember_residuals(collected, weights)
         return self
+
+    def _fit_choices(self, X: Any, y: ArrayLike, sample_domain: ArrayLike, choices: Sequence[str]) -> dict[str, Self]:
+        """Return a fitted estimator for each value of `sources`, all from one evaluation."""
+        collected = self._gather(X, y, sample_domain, None)
+        return {choice: copy(self).set_params(sources=choice)._finish(collected) for choice in choices}
+
+    def _gather(self, X: Any, y: ArrayLike, sample_domain: ArrayLike | None, groups: ArrayLike | None) -> Collected:
+        """Check the rows, and return the evidence."""
+        self._validate_params()
+        self._check_estimator()
+        rows, _ = self._validate_training_data(X, y, sample_domain, None)
+        n_classes = self.classes_.size if isinstance(self, ClassifierMixin) else 0
+        data = Data(rows.X, self._codes(rows.y), rows.domain, n_classes, self.estimator is None)
+        names = {number: f"source {number}" for number in np.unique(data.domain[data.domain > 0]).tolist()}
+        checked_groups = check_groups(groups, data.y.size)
+        check_target(data)
+        check_odds(self.prior_odds, names)
+        learners = self._learners(data)
+        names_of_columns = getattr(self, "feature_names_in_", None)
+        seed = int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
+        with self._progress() as on_progress:
+            return collect_evidence(
+                data,
+                learners,
+                self._scoring(data),
+                Options(
+                    seed,
+                    self.n_splits,
+                    self.n_repeats,
+                    self.cv,
+                    self.n_jobs,
+                    self.aligned,
+                    self.prior_odds,
+                    self.max_search_rows,
+                    self.time_limit,
+                    names_of_columns,
+                    on_progress,
+                ),
+                names=names,
+                groups=checked_groups,
+            )
+
+    @contextmanager
+    def _progress(self) -> Any:
+        with counting(100, 0, self.verbose, "held-out predictions") as show:
+            yield lambda share: show(round(100 * share), "held-out predictions")
+
+    def _scoring(self, data: Data) -> Scoring:
+        return make_scoring(self.scoring, None, None, None)
 
     def _used(self, kept: dict[Sources, float], every: Sources) -> dict[Sources, float]:
         """Return the weights of the hypotheses, or the one that the user forces."""
@@ -158,13 +193,27 @@ class _TransferCV(TransferMetaEstimator):
         """Return the labels as the learners see them."""
         return y
 
-    def _remember_residuals(self, data: Data, predicted: Array) -> None:
+    def _remember_residuals(self, collected: Collected, weights: Mapping[Sources, float]) -> None:
         """Nothing to remember of classes."""
 
     def _learners(self, data: Data) -> list[Learner]:
         if self.estimator is None:
-            return default_learners(not data.n_classes, data.X, data.n_classes or 1)
-        return own_learners(self.estimator, self.param_grid)
+            learners = default_learners(not data.n_classes, data.X, data.n_classes or 1)
+        else:
+            learners = own_learners(self.estimator, self.param_grid)
+        return learners + added_methods(self.methods, not data.n_classes, data.n_classes, self.estimator)
+
+    def predict_by_hypothesis(self, X: Any) -> dict[Sources, Array]:
+        """Return what each hypothesis in the model says of rows, by the numbers of its sources.
+
+        Values, or probabilities of the classes in their order. Their mean with the weights of
+        `best_estimator_.weights` is the prediction.
+        """
+        found = self.best_estimator_.predict_by_hypothesis(self._checked(X))
+        return {members: self._in_order(each) for members, each in found.items()}
+
+    def _in_order(self, predicted: Array) -> Array:
+        return predicted
 
     def _check_estimator(self) -> None:
         wanted, other = (
@@ -189,23 +238,8 @@ class _TransferCV(TransferMetaEstimator):
         return sp.csr_matrix(X) if sp.issparse(X) else X
 
 
-def _domain_weights(
-    data: Data, weights: Mapping[Sources, float], chosen: Mapping[Sources, Sequence[Setting]]
-) -> dict[int, float]:
-    """Return the share of the training weight that each domain has, over all models of the mixture."""
-    sizes = {int(k): int((data.domain == k).sum()) for k in np.unique(data.domain[data.domain > 0])}
-    n_target = data.target.size
-    found = dict.fromkeys([-1, *sizes], 0.0)
-    for members, weight in weights.items():
-        n_sources = sum(sizes[k] for k in members)
-        for setting in chosen[members]:
-            share = {TARGET: 1.0, HALF: 0.5, NATURAL: n_target / (n_target + n_sources)}.get(setting.form, 0.0)
-            found[-1] += weight * share / len(chosen[members])
-            for k in members:
-                found[k] += weight * (1 - share) * sizes[k] / n_sources / len(chosen[members])
-    return found
-
-
+@refuse_gone_parameters
+@dataclass(eq=False, repr=False)
 class TransferClassifierCV(ClassifierMixin, _TransferCV):
     """The classifier to use when you do not want to choose: sources count as far as the evidence goes.
 
@@ -219,21 +253,37 @@ class TransferClassifierCV(ClassifierMixin, _TransferCV):
         The base learner. None tries linear and kernel models of several strengths, a forest and gradient boosting.
     param_grid : dict or list of dict, default=None
         Settings of `estimator` to try, as in `GridSearchCV`.
+    methods : sequence of str, default=()
+        Methods of the paper that compete as further kinds of learner: "gapBoost", "GapWeighting", "TrAdaBoost",
+        "TransferBoost".
     sources : "auto", "all" or "none", default="auto"
         Whether to use sources as far as the evidence goes, or to force the choice.
     prior_odds : dict of int to float, default=None
         What you believe of sources beforehand: 2 makes a source twice as likely to be used, 0.5 half as likely.
     aligned : bool, default=False
         Whether columns are known to be the same. If not, a source whose columns look permuted is trusted less.
+    scoring : str, callable, list of these, or None, default=None
+        Scorers of scikit-learn. They are reported in `evidence_`, and the first chooses settings within a kind of
+        learner. The weights stay with the likelihood: a bound holds for that alone. None takes the error rate.
+    class_weight : dict, "balanced" or None, default=None
+        What a row of each class counts where `predict` decides; "balanced" makes classes of the target count alike.
+        Probabilities stay as they are.
+    cv : splitter or None, default=None
+        Divides the target's rows, such as `GroupKFold` or `TimeSeriesSplit`, in place of `n_splits` and `n_repeats`.
     n_splits : int, default=5
-        Folds of the target's rows.
+        Folds of the target's rows; classes keep their shares, and groups stay together.
     n_repeats : int or None, default=None
         How often the folds are drawn; None takes 3 with up to 30 target rows and 2 with more.
+    time_limit : float or None, default=None
+        Seconds that the fit may take, more or less. When it is late, kinds of learners that were not tried yet are left
+        out, then repeats; `evidence_.findings` says so. The result may then depend on the machine.
     max_search_rows : int or None, default=20000
         Source rows that the evaluation uses, drawn at random from the larger sources; the last fit has all.
     n_jobs : int or None, default=None
         Processes. The result does not depend on it.
     random_state : int, RandomState instance or None, default=None
+    verbose : int, default=0
+        1 shows a progress bar.
 
     Attributes
     ----------
@@ -243,6 +293,8 @@ class TransferClassifierCV(ClassifierMixin, _TransferCV):
         The models and their weights.
     domain_weight_ : dict of int to float
         The share of the training weight that each domain has; the target is -1.
+    sample_weight_ : ndarray of shape (n_rows,)
+        The same by row: all rows of a domain weigh the same.
     classes_ : ndarray of shape (n_classes,)
 
     Examples
@@ -258,8 +310,30 @@ class TransferClassifierCV(ClassifierMixin, _TransferCV):
     'leave out'
     """
 
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **_TransferCV._parameter_constraints,
+        "class_weight": [dict, StrOptions({"balanced"}), None],
+    }
+
+    class_weight: Any = field(default=None, kw_only=True)
+
     def _default_learner(self) -> BaseEstimator:
         return WeightedLogisticRegression()
+
+    def _scoring(self, data: Data) -> Scoring:
+        weight = None
+        if self.class_weight is not None:
+            labels = self.classes_[np.argsort(self._class_code)[data.y[data.target]]]
+            weight = np.ones(self.classes_.size)
+            there = np.isin(self.classes_, labels)
+            weight[self._class_code[there]] = compute_class_weight(
+                self.class_weight, classes=self.classes_[there], y=labels
+            )
+        self._class_weight = weight
+        return make_scoring(self.scoring, self.classes_, self._class_code, weight)
+
+    def _in_order(self, predicted: Array) -> Array:
+        return predicted[:, self._class_code]
 
     def _codes(self, y: NDArray[Any]) -> NDArray[Any]:
         """Number the classes by how many rows they have and which comes first, so that their names change nothing."""
@@ -273,15 +347,18 @@ class TransferClassifierCV(ClassifierMixin, _TransferCV):
         return mix_uniform(self.best_estimator_.predict(X))[:, self._class_code]
 
     def predict(self, X: Any) -> NDArray[Any]:
-        """Return the most probable class of each row."""
-        most_probable = self.predict_proba(X).argmax(axis=1)
-        return np.asarray(self.classes_[most_probable])
+        """Return the most probable class of each row, or with `class_weight` the one with the largest product."""
+        X = self._checked(X)
+        share = self.best_estimator_.predict(X)
+        code = np.argmax(share if self._class_weight is None else share * self._class_weight, axis=1)
+        return np.asarray(self.classes_[np.argsort(self._class_code)[code]])
 
 
 class TransferRegressorCV(RegressorMixin, _TransferCV):
     """The regressor to use when you do not want to choose: sources count as far as the evidence goes.
 
-    Parameters and attributes are those of `TransferClassifierCV`, but for `classes_`.
+    Parameters and attributes are those of `TransferClassifierCV`, but for `classes_` and `class_weight`; without
+    `scoring` the root mean squared error is reported.
 
     Examples
     --------
@@ -306,16 +383,19 @@ class TransferRegressorCV(RegressorMixin, _TransferCV):
         X = self._checked(X)
         return self.best_estimator_.predict(X)
 
-    def _remember_residuals(self, data: Data, predicted: Array) -> None:
-        squares = float(((predicted - data.y[data.target]) ** 2).mean(axis=0).sum())
-        n = data.target.size
-        self.residual_degrees_ = 2.0 + n
-        self.residual_scale_ = float(np.sqrt((2 * VARIANCE_SCALE * data.label_variance + squares) / (2 + n)))
+    def _remember_residuals(self, collected: Collected, weights: Mapping[Sources, float]) -> None:
+        predicted = sum(weight * collected.evaluated[members].predicted for members, weight in weights.items())
+        y = collected.evaluator.y
+        squares = float(((np.asarray(predicted) - y) ** 2).mean(axis=0).sum())
+        self.residual_degrees_ = 2.0 + y.size
+        prior = 2 * VARIANCE_SCALE * collected.data.label_variance
+        self.residual_scale_ = float(np.sqrt((prior + squares) / (2 + y.size)))
 
     def predict_interval(self, X: Any, level: float = 0.9) -> Array:
         """Return the ends of an interval for the label of each row.
 
-        The heaviest hypothesis' held-out residuals give the width: a Student t, as in the evidence.
+        The mixture's residuals on held-out target rows give the width: a Student t, as in the evidence. It is the same
+        for every row.
 
         Parameters
         ----------

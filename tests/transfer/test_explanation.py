@@ -8,8 +8,8 @@ from sklearn.preprocessing import StandardScaler
 
 from gapmin import AdaBoostClassifier, GapBoostClassifier, GapBoostRegressor
 from gapmin.linear import GapWeightingClassifier, InstanceWeightingClassifier
-from gapmin.selection.explanation import explain
-from gapmin.selection.pooling import WeightedPoolingClassifier, WeightedPoolingRegressor
+from gapmin.transfer.explanation import explain
+from gapmin.transfer.pooling import WeightedPoolingClassifier, WeightedPoolingRegressor
 
 
 @pytest.fixture(scope="module")

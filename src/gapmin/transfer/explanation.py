@@ -14,11 +14,11 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import _num_samples, check_is_fitted
 
 from gapmin._utils.json_values import to_json
+from gapmin._utils.typing import Array
 from gapmin.domains import check_domains
 
 __all__ = ["Explanation", "RowUse", "WeightGroup", "explain"]
 
-Array = NDArray[np.float64]
 N_QUARTERS = 4
 MISSING = "missing"
 _MOST_SHOWN = 10
@@ -26,17 +26,7 @@ _MOST_SHOWN = 10
 
 @dataclass(frozen=True)
 class WeightGroup:
-    """The weight of some rows.
-
-    Attributes
-    ----------
-    name : str
-    n_rows : int
-    share_of_rows, share_of_weight : float
-        Of all rows that were given, the target's too.
-    ratio : float
-        The second by the first: 1 where the rows weigh what they would among N equal ones, 0 where they are dropped.
-    """
+    """The weight of some rows; shares are of all rows, and `ratio` is 1 where rows weigh as if all were equal."""
 
     name: str
     n_rows: int
@@ -47,17 +37,7 @@ class WeightGroup:
 
 @dataclass(frozen=True)
 class RowUse:
-    """One row of a source.
-
-    Attributes
-    ----------
-    source : str
-    row : int
-        Its place among the rows of its source, from 0.
-    label : object
-    ratio : float
-        Its weight by that of one row among N equal ones.
-    """
+    """One row of a source, by its place there, from 0; `ratio` is its weight by that of one row among N equal ones."""
 
     source: str
     row: int
@@ -91,20 +71,13 @@ class Explanation:
     dropped: tuple[RowUse, ...]
 
     def _parts(self) -> dict[str, list[dict[str, Any]]]:
-        groups = {"sources": self.sources, "classes": self.classes}
-        parts = {part: [vars(group) for group in each] for part, each in groups.items()}
-        parts["columns"] = [{"column": name, **vars(group)} for name, each in self.columns.items() for group in each]
-        for part, rows in (("used", self.used), ("dropped", self.dropped)):
-            parts[part] = [vars(row) for row in rows]
-        return parts
+        columns = [{"column": name, **vars(group)} for name, each in self.columns.items() for group in each]
+        parts = ("sources", "classes", "used", "dropped")
+        plain = {part: [dict(vars(each)) for each in getattr(self, part)] for part in parts}
+        return {"sources": plain.pop("sources"), "classes": plain.pop("classes"), "columns": columns, **plain}
 
     def to_frame(self, part: str = "sources") -> Any:
-        """Return a part as a pandas DataFrame.
-
-        Parameters
-        ----------
-        part : "sources", "classes", "columns", "used" or "dropped", default="sources"
-        """
+        """Return a part as a pandas DataFrame: "sources", "classes", "columns", "used" or "dropped"."""
         parts = self._parts()
         if part not in parts:
             raise ValueError(f"part is {part!r}: use one of {', '.join(map(repr, parts))}")
@@ -122,9 +95,7 @@ class Explanation:
 
     def __str__(self) -> str:
         lines = [*_table("weight by domain", self.sources)]
-        if self.classes:
-            lines += ["", *_table("sources by label", self.classes)]
-        for name, groups in self.columns.items():
+        for name, groups in {**({"label": self.classes} if self.classes else {}), **self.columns}.items():
             lines += ["", *_table(f"sources by {name}", groups)]
         for title, rows in (("most used", self.used), ("most dropped", self.dropped)):
             if rows:
@@ -166,7 +137,7 @@ def explain(
     --------
     >>> import numpy as np
     >>> from gapmin import GapBoostClassifier
-    >>> from gapmin.selection.explanation import explain
+    >>> from gapmin.transfer import explain
     >>> rng = np.random.default_rng(0)
     >>> X, sample_domain = rng.normal(size=(400, 3)), np.repeat([-1, 1, 2], [100, 150, 150])
     >>> y = (X[:, 0] > 0) != (sample_domain == 2)  # the second source is wrong
@@ -189,23 +160,22 @@ def explain(
     labels = np.asarray(y)
     for what, size in (("X", _num_samples(X)), ("y", labels.shape[0])):
         if size != weight.size:
-            raise ValueError(
-                f"{what} has {size} rows, and the model was fitted to {weight.size}: give those rows, in the same order"
-            )
+            fitted = f"the model was fitted to {weight.size}: give those rows, in the same order"
+            raise ValueError(f"{what} has {size} rows, and {fitted}")
     domain = check_domains(sample_domain, weight.size)
     numbers = [int(number) for number in np.unique(domain[domain > 0])]
     names = _names(source_names, numbers)
-    columns = _columns(X, by, weight.size)
-
     ratio = weight * (weight.size / weight.sum())
     in_source = domain > 0
     domains = [("target", domain < 0), *((names[number], domain == number) for number in numbers)]
+    used, dropped = (_extremes(key, ratio, domain, labels, names, int(n_rows)) for key in (-ratio, ratio))
     return Explanation(
         ratio=ratio,
         sources=tuple(_group(name, rows, ratio) for name, rows in domains),
         classes=_grouped(labels, in_source, ratio, in_quarters=not is_classifier(model)),
-        columns={name: _grouped(values, in_source, ratio) for name, values in columns.items()},
-        **_extremes(ratio, domain, labels, names, int(n_rows)),
+        columns={name: _grouped(values, in_source, ratio) for name, values in _columns(X, by, weight.size).items()},
+        used=used,
+        dropped=dropped,
     )
 
 
@@ -223,7 +193,6 @@ def _names(given: Mapping[int, str] | Sequence[str] | None, numbers: list[int]) 
 
 
 def _columns(X: Any, by: Any, n_rows: int) -> dict[str, NDArray[Any]]:
-    """Return the values that rows are grouped by, by name."""
     if by is None:
         return {}
     if isinstance(by, Mapping):
@@ -292,32 +261,26 @@ def _quarters(values: NDArray[Any], known: NDArray[np.bool_]) -> list[tuple[str,
 
 
 def _extremes(
-    ratio: Array, domain: NDArray[np.int64], labels: NDArray[Any], names: Mapping[int, str], n_rows: int
-) -> dict[str, tuple[RowUse, ...]]:
+    key: Array, ratio: Array, domain: NDArray[np.int64], labels: NDArray[Any], names: Mapping[int, str], n_rows: int
+) -> tuple[RowUse, ...]:
+    """Return the sources' rows with the smallest keys; equal ones by source and place, however sources are mixed."""
     rows = np.flatnonzero(domain > 0)
     place = np.zeros(ratio.size, dtype=np.intp)
     for number in names:
         place[domain == number] = np.arange((domain == number).sum())
-
-    def listed(key: Array) -> tuple[RowUse, ...]:
-        # Rows of equal weight by source and place, so that the list does not depend on how the sources are mixed.
-        order = rows[np.lexsort((place[rows], domain[rows], key[rows]))][:n_rows]
-        return tuple(
-            RowUse(names[int(domain[k])], int(place[k]), labels[k : k + 1].tolist()[0], float(ratio[k])) for k in order
-        )
-
-    return {"used": listed(-ratio), "dropped": listed(ratio)}
+    order = rows[np.lexsort((place[rows], domain[rows], key[rows]))][:n_rows]
+    return tuple(
+        RowUse(names[int(domain[k])], int(place[k]), labels[k : k + 1].tolist()[0], float(ratio[k])) for k in order
+    )
 
 
 def _table(title: str, groups: Sequence[WeightGroup]) -> list[str]:
     shown = groups if len(groups) <= _MOST_SHOWN else sorted(groups, key=lambda each: -each.n_rows)[:_MOST_SHOWN]
     width = max(len(title), *(len(each.name) for each in shown))
     lines = [f"{title:<{width}}      rows  of rows  of weight  ratio"]
-    lines += [
-        f"{each.name:<{width}}  {each.n_rows:>8,}  {100 * each.share_of_rows:>6.1f}%  "
-        f"{100 * each.share_of_weight:>8.1f}%  {each.ratio:>5.2f}"
-        for each in shown
-    ]
+    for each in shown:
+        shares = f"{100 * each.share_of_rows:>6.1f}%  {100 * each.share_of_weight:>8.1f}%  {each.ratio:>5.2f}"
+        lines.append(f"{each.name:<{width}}  {each.n_rows:>8,}  {shares}")
     if len(groups) > len(shown):
         lines.append(f"({len(groups) - len(shown)} more with fewer rows)")
     return lines

@@ -17,7 +17,7 @@ from sklearn.tree import DecisionTreeRegressor
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from gapmin.linear import InstanceWeightingClassifier, WeightedLogisticRegression
-from gapmin.selection import WeightedPoolingClassifier, WeightedPoolingRegressor
+from gapmin.transfer import WeightedPoolingClassifier, WeightedPoolingRegressor
 
 
 @pytest.fixture
@@ -76,32 +76,6 @@ def test_chosen_sources_are_as_if_the_others_were_not_there(rows):
     assert not some.sample_weight_[domain == 1].any()
 
 
-@pytest.mark.parametrize("n_classes", [2, 3])
-def test_gap_weights_leave_nothing_to_a_source_that_lies(n_classes):
-    rng = np.random.default_rng(1)
-    X, domain = rng.normal(size=(360, 3)), np.repeat([-1, 1, 2], [60, 150, 150])
-    codes = np.digitize(X[:, 0], [0.0] if n_classes == 2 else [-0.5, 0.5])
-    y = codes.copy()
-    y[domain == 2] = (codes[domain == 2] + 1) % n_classes
-    model = WeightedPoolingClassifier(source_weight="gap", random_state=0).fit(X, y, sample_domain=domain)
-    assert model.domain_weight_[2] < 0.1 * model.domain_weight_[1]
-    assert model.domain_weight_[-1] == pytest.approx(0.5)
-
-
-def test_gap_weights_in_a_regression_do_not_go_by_units():
-    rng = np.random.default_rng(1)
-    X, domain = rng.normal(size=(360, 3)), np.repeat([-1, 1, 2], [60, 150, 150])
-    y = X[:, 0] + 0.1 * rng.normal(size=360)
-    y[domain == 2] *= -1
-    fits = [
-        WeightedPoolingRegressor(source_weight="gap", random_state=0).fit(X, scale * y + shift, sample_domain=domain)
-        for scale, shift in ((1.0, 0.0), (1000.0, -500.0))
-    ]
-    for model in fits:
-        assert model.domain_weight_[2] < 0.1 * model.domain_weight_[1]
-    assert fits[0].domain_weight_[1] == pytest.approx(fits[1].domain_weight_[1], rel=1e-6)
-
-
 def test_a_row_of_weight_two_is_a_row_given_twice(rows):
     X, y, domain = rows
     times = np.random.default_rng(2).integers(0, 3, size=y.size)
@@ -155,7 +129,6 @@ def test_a_class_that_no_row_in_use_has_is_left_out(rows):
         ({"sources": [3]}, r"sources has 3: choose from the sources in sample_domain, \[1, 2\]"),
         ({"target_share": 0}, "target_share"),
         ({"target_share": 1.5}, "target_share"),
-        ({"source_weight": "size"}, "source_weight"),
     ],
 )
 def test_refuses(rows, parameters, message):
@@ -167,8 +140,8 @@ def test_refuses(rows, parameters, message):
 def test_inputs_are_not_changed(rows):
     X, y, domain = rows
     before = X.copy(), y.copy(), domain.copy()
-    WeightedPoolingRegressor(DecisionTreeRegressor(), source_weight="gap").fit(X, X[:, 0], sample_domain=domain)
-    WeightedPoolingClassifier(source_weight="gap").fit(X, y, sample_domain=domain)
+    WeightedPoolingRegressor(DecisionTreeRegressor()).fit(X, X[:, 0], sample_domain=domain)
+    WeightedPoolingClassifier().fit(X, y, sample_domain=domain)
     for now, then in zip((X, y, domain), before, strict=True):
         assert np.array_equal(now, then)
 
@@ -202,13 +175,12 @@ def test_a_regression_follows_the_units_of_its_features(rows, scale, convert):
     np.testing.assert_allclose(plain, free, rtol=1e-6)
 
 
-@pytest.mark.parametrize("source_weight", ["rows", "gap"])
 @pytest.mark.parametrize("scale", SCALES)
-def test_a_regression_follows_the_units_of_its_labels(rows, scale, source_weight):
+def test_a_regression_follows_the_units_of_its_labels(rows, scale):
     """In single precision too, of which labels may be out of range."""
     X, _, domain = rows
     y = X @ [1.0, -1.0, 0.5] + np.random.default_rng(0).normal(size=90)
-    model = WeightedPoolingRegressor(source_weight=source_weight, random_state=0)
+    model = WeightedPoolingRegressor(random_state=0)
     at_one = model.fit(X, y, sample_domain=domain).predict(X)
     for given in (X, X.astype(np.float32)):
         found = fitted(model, given, scale * y, domain).predict(given)
@@ -244,17 +216,14 @@ def test_what_cannot_be_a_number_is_refused(rows):
         ValueError, match=r"the coefficient of column 0 is too small for a number: X has .*e\+300 there"
     ):
         WeightedPoolingRegressor().fit(1e300 * X, 1e-300 * X[:, 0], sample_domain=domain)
-    with pytest.raises(ValueError, match=r"X has .*e\+300 at row \d+, column \d: its square overflows"):
-        WeightedPoolingRegressor(source_weight="gap").fit(1e300 * X, X[:, 0], sample_domain=domain)
 
 
-@pytest.mark.parametrize("source_weight", ["rows", "gap"])
 @pytest.mark.parametrize("scale", SCALES)
-def test_a_classification_of_any_scale(rows, scale, source_weight):
+def test_a_classification_of_any_scale(rows, scale):
     X, y, domain = rows
-    model = WeightedPoolingClassifier(WeightedLogisticRegression(0.01 * scale**2), source_weight=source_weight)
-    at_one = WeightedPoolingClassifier(source_weight=source_weight, random_state=0).fit(X, y, sample_domain=domain)
+    model = WeightedPoolingClassifier(WeightedLogisticRegression(0.01 * scale**2))
+    at_one = WeightedPoolingClassifier(random_state=0).fit(X, y, sample_domain=domain)
     found = fitted(model.set_params(random_state=0), scale * X, y, domain)
     np.testing.assert_allclose(found.predict_proba(scale * X), at_one.predict_proba(X), atol=1e-5)
-    plain = fitted(WeightedPoolingClassifier(source_weight=source_weight), scale * X, y, domain)
+    plain = fitted(WeightedPoolingClassifier(), scale * X, y, domain)
     assert np.isfinite(plain.predict_proba(scale * X)).all()

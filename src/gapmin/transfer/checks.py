@@ -1,0 +1,78 @@
+"""What the estimators refuse, and why, before any work is done."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import wraps
+from numbers import Real
+from typing import Any, TypeVar
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ._fitting import Data
+
+_Class = TypeVar("_Class")
+
+FEWEST_ROWS = 4
+_LARGEST_LABEL = 1e100
+
+GONE = {
+    "n_standard_errors": "the evidence decides; give prior_odds to say what you believe of a source",
+    "check_columns": "use aligned=True where columns were matched by name",
+    "transfer_verdict_": "use evidence_",
+    "cv_results_": "use evidence_.to_frame('hypotheses')",
+    "target_only_estimator_": "use sources='none'",
+}
+"""Names of gapmin 0.1, and what takes their place."""
+
+
+def refuse_gone_parameters(made: type[_Class]) -> type[_Class]:
+    """Make a class refuse parameters of gapmin 0.1 with a word on what takes their place."""
+    initialise = made.__init__
+
+    @wraps(initialise)
+    def checked(self: Any, *args: Any, **options: Any) -> None:
+        for name in GONE.keys() & options.keys():
+            raise TypeError(f"{type(self).__name__} has no parameter {name} any more: {GONE[name]}")
+        initialise(self, *args, **options)
+
+    made.__init__ = checked  # type: ignore[method-assign]
+    return made
+
+
+def check_target(data: Data) -> None:
+    """Refuse a target of too few rows, and labels that cannot be squared."""
+    n_target = data.target.size
+    if n_target < FEWEST_ROWS:
+        raise ValueError(
+            f"the target has {n_target} rows (n_samples = {n_target}), too few to test a choice on: give at least "
+            f"{FEWEST_ROWS}, better 10 or more"
+        )
+    if not data.n_classes and (largest := float(np.abs(data.y).max())) > _LARGEST_LABEL:
+        raise ValueError(
+            f"y has a value of {largest:.3g}, and squared errors of such labels are more than a number can hold: "
+            "divide them by a power of ten"
+        )
+
+
+def check_groups(groups: ArrayLike | None, n_rows: int) -> NDArray[Any] | None:
+    """Return one group for each row, or None."""
+    if groups is None:
+        return None
+    found = np.asarray(groups)
+    if found.shape != (n_rows,):
+        raise ValueError(f"groups has shape {found.shape} for {n_rows} rows: give one group for each row")
+    missing = np.array([each is None or each != each for each in found.tolist()])  # NaN alone differs from itself
+    if missing.any():
+        raise ValueError(f"groups has no value in row {int(missing.argmax())}: give every row a group")
+    return found.astype(str) if found.dtype.kind == "O" else found
+
+
+def check_odds(odds: Mapping[int, float] | None, names: Mapping[int, str]) -> None:
+    """Refuse a belief in a source that is not there, or one that is no number above 0."""
+    for number, value in (odds or {}).items():
+        if number not in names:
+            raise ValueError(f"prior_odds has source {number!r}: choose from {list(names)}")
+        if not (isinstance(value, Real) and 0 < float(value) < np.inf):
+            raise ValueError(f"prior_odds of source {number} is {value!r}: give a number above 0, 1 for no belief")

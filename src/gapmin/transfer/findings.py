@@ -1,0 +1,136 @@
+"""What columns and rows show without any label: leaks, other units, constant columns, categories apart."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+from scipy.stats import ks_2samp
+from sklearn.utils import _safe_indexing
+
+from gapmin._utils.text import counted, format_number, listed
+
+from ._fitting import Data
+
+_MOST_ROWS = 2000
+"""Of each table that are looked at."""
+
+_MOST_LEVELS = 20
+"""Whole numbers with no more values than these are looked at as categories."""
+
+_FAR_MEDIANS = 3.0
+"""Medians whose ratio is beyond this, or its inverse, may be of other units."""
+
+_SAME_SHAPE = 0.1
+"""A p-value of Kolmogorov and Smirnov's test from which on two shapes agree."""
+
+_MOST_NAMED = 5
+
+
+def link_rows(data: Data, groups: NDArray[Any] | None) -> tuple[Data, dict[int, int], dict[int, int]]:
+    """Find source rows that must not train a model tested on some target row: the same row, or of the same group.
+
+    Parameters
+    ----------
+    data : Data
+    groups : ndarray or None
+        Of all rows.
+
+    Returns
+    -------
+    Data
+        With `links`.
+    dict of int to int
+        How many rows of each source repeat a target row, label and all.
+    dict of int to int
+        How many are of a group of the target's.
+    """
+    found = []
+    counts: list[dict[int, int]] = []
+    for keys in (_row_keys(data), groups):
+        counts.append({})
+        if keys is None:
+            continue
+        codes = np.unique(keys, return_inverse=True)[1].astype(np.int64)
+        linked = (data.domain > 0) & np.isin(codes, codes[data.target])
+        if linked.any():
+            found.append(codes)
+            numbers, sizes = np.unique(data.domain[linked], return_counts=True)
+            counts[-1] = dict(zip(numbers.tolist(), sizes.tolist(), strict=True))
+    return Data(data.X, data.y, data.domain, data.n_classes, data.numeric, tuple(found)), counts[0], counts[1]
+
+
+def _row_keys(data: Data) -> NDArray[Any] | None:
+    """Return keys of the rows, the same for the same values and label; None where values cannot be compared."""
+    if sp.issparse(data.X):
+        X = sp.csr_matrix(data.X, copy=True)
+        X.sum_duplicates()
+        parts = zip(np.split(X.indices, X.indptr[1:-1]), np.split(X.data, X.indptr[1:-1]), data.y, strict=True)
+        return np.array([hash((where.tobytes(), what.tobytes(), y.tobytes())) for where, what, y in parts])
+    try:
+        values = np.asarray(data.X, dtype=np.float64)
+    except (TypeError, ValueError):
+        return None
+    table = np.ascontiguousarray(np.column_stack([values, data.y.astype(np.float64)]) + 0.0)
+    return table.view(np.dtype((np.void, table.dtype.itemsize * table.shape[1]))).ravel()
+
+
+def leak_findings(number: int, repeated: dict[int, int], shared: dict[int, int]) -> Iterator[str]:
+    """Say of a source which of its rows were kept from testing it."""
+    if number in repeated:
+        yield f"{counted(repeated[number], 'row')} repeated in the target: not trained on where that row is tested"
+    if number in shared:
+        yield f"{counted(shared[number], 'row')} of groups in the target: not trained on where that group is tested"
+
+
+def column_findings(data: Data, number: int, names: Sequence[str] | None, seed: int) -> Iterator[str]:
+    """Say of a source which columns are constant, in other units or of other categories than the target's."""
+    if sp.issparse(data.X):
+        return
+    random = np.random.default_rng(seed)
+    here, there = (
+        _safe_indexing(data.X, np.sort(random.permutation(rows)[:_MOST_ROWS]))
+        for rows in (data.target, np.flatnonzero(data.domain == number))
+    )
+    found: dict[str, list[str]] = {}
+    for k in range(here.shape[1]):
+        name = f"column {k + 1}" if names is None else str(names[k])
+        one, other = (np.asarray(_safe_indexing(each, k, axis=1)) for each in (here, there))
+        for said in _differences(one, other):
+            found.setdefault(said, []).append(name)
+    for said, columns in found.items():
+        yield f"{said}: {listed(columns, _MOST_NAMED)}"
+
+
+def _differences(here: NDArray[Any], there: NDArray[Any]) -> Iterator[str]:
+    if here.dtype.kind not in "biuf":
+        levels = [{str(each) for each in column} for column in (here, there)]
+        if not levels[0] & levels[1]:
+            yield "categories that the target does not have"
+        return
+    here, there = (column[np.isfinite(column)].astype(np.float64) for column in (here, there))
+    if not here.size or not there.size:
+        return
+    constant = np.ptp(here) == 0, np.ptp(there) == 0
+    if constant[0] != constant[1]:
+        yield "constant in the source alone" if constant[1] else "constant in the target alone"
+        return
+    if constant[0] and here[0] != there[0]:
+        yield "constant, with another value than in the target"
+        return
+    levels = [set(np.unique(column).tolist()) for column in (here, there)]
+    if max(map(len, levels)) <= _MOST_LEVELS and not levels[0] & levels[1] and _whole(here) and _whole(there):
+        yield "categories that the target does not have"
+        return
+    middle = np.median(here), np.median(there)
+    if middle[0] * middle[1] > 0 and here.size >= 5 and there.size >= 5:
+        ratio = middle[1] / middle[0]
+        if max(ratio, 1 / ratio) > _FAR_MEDIANS and ks_2samp(here * ratio, there).pvalue > _SAME_SHAPE:
+            yield f"the same shape at {format_number(ratio)} times the target's size, perhaps another unit"
+
+
+def _whole(column: NDArray[Any]) -> bool:
+    return bool((column == np.round(column)).all())

@@ -1,0 +1,69 @@
+"""The model in the end: hypotheses and their weights."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from sklearn.base import BaseEstimator
+
+from gapmin._utils.typing import Array
+
+from ._fitting import HALF, NATURAL, TARGET, Data, FittedLearner, Setting
+from .constants import Sources
+
+
+class HypothesisMixture(BaseEstimator):
+    """Models of several hypotheses, and the weight of each.
+
+    Attributes
+    ----------
+    models_ : dict of tuple to list of FittedLearner
+    weights_ : dict of tuple to float
+    """
+
+    def __init__(self, models: dict[Sources, list[FittedLearner]], weights: dict[Sources, float]) -> None:
+        self.models = models
+        self.weights = weights
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return lists: a model file keeps no dictionary with sets of sources for keys."""
+        return {
+            "sets": [list(members) for members in self.models],
+            "models": list(self.models.values()),
+            "weights": [float(self.weights[members]) for members in self.models],
+        }
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        sets = [tuple(members) for members in state["sets"]]
+        self.models = dict(zip(sets, state["models"], strict=True))
+        self.weights = dict(zip(sets, state["weights"], strict=True))
+
+    def predict_by_hypothesis(self, X: Any) -> dict[Sources, Array]:
+        """Return what each hypothesis predicts: values, or probabilities of all classes."""
+        return {
+            members: np.mean([model.predict(X) for model in models], axis=0) for members, models in self.models.items()
+        }
+
+    def predict(self, X: Any) -> Array:
+        """Return the weighted mean of values or probabilities."""
+        found = self.predict_by_hypothesis(X)
+        return np.asarray(sum(self.weights[members] * predicted for members, predicted in found.items()))
+
+
+def domain_weights(
+    data: Data, weights: Mapping[Sources, float], chosen: Mapping[Sources, Sequence[Setting]]
+) -> dict[int, float]:
+    """Return the share of the training weight that each domain has, over all models of the mixture."""
+    sizes = {int(k): int((data.domain == k).sum()) for k in np.unique(data.domain[data.domain > 0])}
+    n_target = data.target.size
+    found = dict.fromkeys([-1, *sizes], 0.0)
+    for members, weight in weights.items():
+        n_sources = sum(sizes[k] for k in members)
+        for setting in chosen[members]:
+            share = {TARGET: 1.0, HALF: 0.5, NATURAL: n_target / (n_target + n_sources)}.get(setting.form, 0.0)
+            found[-1] += weight * share / len(chosen[members])
+            for k in members:
+                found[k] += weight * (1 - share) * sizes[k] / n_sources / len(chosen[members])
+    return found

@@ -1,0 +1,291 @@
+"""What is known about the sources: the one object that says which of them help."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field, replace
+from html import escape
+from math import exp, log
+from typing import Any, Self
+
+from gapmin._utils.json_values import to_json
+from gapmin._utils.text import format_number, joined
+
+from .constants import LEAVE_OUT, NOT_NEEDED, UNDECIDED, USE, USE_FROM, VERDICTS, Sources
+
+NUMBERS = ("log_likelihood", "with_rows", "without_rows", "evidence", "evidence_error", "prior", "weight")
+SCORE_PARTS = ("value", "low", "high")
+ERROR_RATE, RMSE = ERRORS = ("error rate", "root mean squared error")
+"""The metrics where no `scoring` is given; the lower, the better."""
+
+
+@dataclass(frozen=True)
+class Score:
+    """A metric on held-out target rows, with its 95% interval over the rows."""
+
+    value: float
+    low: float
+    high: float
+
+
+@dataclass(frozen=True)
+class Hypothesis:
+    """What the target's rows say about a set of sources.
+
+    Attributes
+    ----------
+    sources : tuple of int
+        Empty for the target alone.
+    log_likelihood : float
+        Of the target's labels under held-out predictions, in nats.
+    with_rows, without_rows : float
+        The two brackets of the evidence, against the target alone.
+    evidence : float
+    evidence_error : float
+        Its standard error over the rows.
+    prior, weight : float
+    scores : dict of str to Score
+        By metric.
+    chosen : dict of str to str
+        The setting that each kind of learner was given.
+    """
+
+    sources: Sources
+    log_likelihood: float
+    with_rows: float
+    without_rows: float
+    evidence: float
+    evidence_error: float
+    prior: float
+    weight: float
+    scores: dict[str, Score] = field(default_factory=dict)
+    chosen: dict[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class SourceVerdict:
+    """What is said of one source, everywhere.
+
+    Attributes
+    ----------
+    number : int
+        In `sample_domain`.
+    name : str
+    n_rows : int
+    verdict : "use", "leave out", "no evidence either way" or "not needed beside the others"
+    bayes_factor : float
+    evidence : float
+        Of the source alone beside the target, in nats.
+    weight : float
+        Of all sets that hold it.
+    findings : tuple of str
+        What was noticed about it.
+    shapley, shapley_error : float or None
+        Its share of the evidence for all sources, where that was asked for, and the standard error of a sampled one.
+    """
+
+    number: int
+    name: str
+    n_rows: int
+    verdict: str
+    bayes_factor: float
+    evidence: float
+    weight: float
+    findings: tuple[str, ...] = ()
+    shapley: float | None = None
+    shapley_error: float | None = None
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """Everything that is known about which sources help.
+
+    Attributes
+    ----------
+    hypotheses : tuple of Hypothesis
+        The target alone first.
+    sources : tuple of SourceVerdict
+        In the order of their numbers.
+    task : "classification" or "regression"
+    n_target : int
+        Labelled target rows that were predicted by models without them.
+    metrics : tuple of str
+        What the scores are; the first is that of the headline.
+    model, change, baseline : dict of str to Score
+        By metric: the whole model, the mixture of the hypotheses; the model less the target alone; the most frequent
+        class or the mean.
+    findings : tuple of str
+        About columns, leaks, limits and the like.
+    """
+
+    hypotheses: tuple[Hypothesis, ...]
+    sources: tuple[SourceVerdict, ...]
+    task: str
+    n_target: int
+    metrics: tuple[str, ...] = ()
+    model: dict[str, Score] = field(default_factory=dict)
+    change: dict[str, Score] = field(default_factory=dict)
+    baseline: dict[str, Score] = field(default_factory=dict)
+    findings: tuple[str, ...] = ()
+
+    @property
+    def transfer_weight(self) -> float:
+        """The weight of all hypotheses that use a source."""
+        return float(sum(each.weight for each in self.hypotheses if each.sources))
+
+    @property
+    def used(self) -> tuple[str, ...]:
+        """The names of the sources to use."""
+        return tuple(each.name for each in self.sources if each.verdict == USE)
+
+    @property
+    def verdict(self) -> str:
+        """The verdict on transfer as a whole: "use", "leave out" or "no evidence either way"."""
+        said = {each.verdict for each in self.sources}
+        return USE if USE in said else UNDECIDED if UNDECIDED in said or not said else LEAVE_OUT
+
+    def __getitem__(self, source: int | str) -> SourceVerdict:
+        """Return what is said of a source, by its number or name."""
+        for each in self.sources:
+            if source in (each.number, each.name):
+                return each
+        raise KeyError(f"there is no source {source!r}: choose from {[each.name for each in self.sources]}")
+
+    def renamed(self, names: Mapping[int, str]) -> Self:
+        """Return the same evidence with other names of the sources, by their numbers."""
+        return replace(self, sources=tuple(replace(each, name=names[each.number]) for each in self.sources))
+
+    def rows_that_would_tell(self, source: int | str) -> float | None:
+        """Return about how many target rows would decide about a source; None where that cannot be told."""
+        one = next((each for each in self.hypotheses if each.sources == (self[source].number,)), None)
+        if one is None or abs(one.evidence) <= one.evidence_error or one.evidence == 0:
+            return None
+        return max(self.n_target * log(USE_FROM) / abs(one.evidence), float(self.n_target))
+
+    def headline(self) -> str:
+        """Return the decision in a sentence or two, from the verdicts alone."""
+        if not self.sources:
+            return "There is no source: the model is of the target alone."
+        named = {said: [each.name for each in self.sources if each.verdict == said] for said in VERDICTS}
+        parts = []
+        if named[USE]:
+            helped = not self.change or self.change[self.metrics[0]].value <= 0 or self.metrics[0] not in ERRORS
+            parts.append(f"Use {joined(named[USE])}" if helped else f"{joined(named[USE])}: better probabilities")
+        if named[UNDECIDED]:
+            parts.append(f"No evidence either way about {joined(named[UNDECIDED])}")
+        if named[LEAVE_OUT]:
+            parts.append(f"Leave out {joined(named[LEAVE_OUT])}")
+        if named[NOT_NEEDED]:
+            parts.append(f"Not needed beside the others: {joined(named[NOT_NEEDED])}")
+        said = ". ".join(parts) + "."
+        if not self.model:
+            return said
+        metric, alone = self.metrics[0], self.hypotheses[0].scores[self.metrics[0]]
+        model, change = self.model[metric], self.change[metric]
+        if not named[USE]:
+            return f"{said} Held-out {metric} of the model: {shown(model.value, metric)}."
+        return (
+            f"{said} Held-out {metric}: {shown(model.value, metric)} with, {shown(alone.value, metric)} without "
+            f"(95% interval of the change: {shown(change.low, metric)} to {shown(change.high, metric)})."
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything as what JSON knows."""
+        return dict(to_json(asdict(self))) | {"verdict": self.verdict, "headline": self.headline()}
+
+    @classmethod
+    def from_dict(cls, found: Mapping[str, Any]) -> Self:
+        """Return what `to_dict` was made of; numbers that JSON does not know come back as infinite."""
+
+        def scores(given: Mapping[str, Any]) -> dict[str, Score]:
+            return {str(name): Score(*(_number(each[part]) for part in SCORE_PARTS)) for name, each in given.items()}
+
+        hypotheses = []
+        for each in found["hypotheses"]:
+            known: dict[str, Any] = {name: _number(each[name]) for name in NUMBERS}
+            known["sources"] = tuple(int(number) for number in each["sources"])
+            known["scores"] = scores(each["scores"])
+            known["chosen"] = {str(kind): str(setting) for kind, setting in each["chosen"].items()}
+            hypotheses.append(Hypothesis(**known))
+        sources = []
+        for each in found["sources"]:
+            known = {name: _number(each[name]) for name in ("bayes_factor", "evidence", "weight")}
+            known |= {name: int(each[name]) for name in ("number", "n_rows")}
+            known |= {name: None if each[name] is None else float(each[name]) for name in ("shapley", "shapley_error")}
+            known |= {"name": str(each["name"]), "findings": tuple(map(str, each["findings"]))}
+            sources.append(SourceVerdict(verdict=VERDICTS[VERDICTS.index(each["verdict"])], **known))
+        if found["task"] not in ("classification", "regression") or not hypotheses or hypotheses[0].sources:
+            raise ValueError("this is no evidence: it has no hypothesis of the target alone, or no task")
+        made = cls(tuple(hypotheses), tuple(sources), str(found["task"]), int(found["n_target"]))
+        parts: dict[str, Any] = {part: scores(found[part]) for part in ("model", "change", "baseline")}
+        metrics, noted = tuple(map(str, found["metrics"])), tuple(map(str, found["findings"]))
+        return replace(made, metrics=metrics, findings=noted, **parts)
+
+    def to_frame(self, part: str = "sources") -> Any:
+        """Return a table of pandas, a row for each of the "sources" or of the "hypotheses"."""
+        if part not in ("sources", "hypotheses"):
+            raise ValueError(f"part is {part!r}: use 'sources' or 'hypotheses'")
+        try:
+            import pandas as pd
+        except ImportError as error:
+            raise ImportError('to_frame makes a table of pandas: pip install "gapmin[cli]"') from error
+        if part == "sources":
+            return pd.DataFrame([asdict(each) for each in self.sources]).rename(columns={"name": "source"})
+        return pd.DataFrame([self._row(each) for each in self.hypotheses])
+
+    def _row(self, hypothesis: Hypothesis) -> dict[str, Any]:
+        row: dict[str, Any] = {
+            "sources": joined([self[number].name for number in hypothesis.sources]) or "target alone"
+        }
+        row |= {name: getattr(hypothesis, name) for name in NUMBERS}
+        for metric, score in hypothesis.scores.items():
+            row |= {metric: score.value, f"{metric}, low": score.low, f"{metric}, high": score.high}
+        return row
+
+    def __str__(self) -> str:
+        lines = [self.headline(), ""]
+        for each in self.sources:
+            lines.append(f"{each.name}: {each.verdict}, {odds_sentence(each.evidence)}, weight {each.weight:.2f}")
+            lines += [f"  {found}" for found in each.findings]
+        return "\n".join([*lines, *self.findings])
+
+    def _repr_html_(self) -> str:
+        header = "".join(f"<th>{name}</th>" for name in ("source", "rows", "verdict", "evidence", "weight", "noticed"))
+        rows = "".join(
+            f"<tr><td>{escape(each.name)}</td><td>{each.n_rows:,}</td><td>{each.verdict}</td>"
+            f"<td>{odds_sentence(each.evidence)}</td><td>{each.weight:.2f}</td>"
+            f"<td>{escape('; '.join(each.findings))}</td></tr>"
+            for each in self.sources
+        )
+        noted = "".join(f"<li>{escape(each)}</li>" for each in self.findings)
+        return f"<p>{escape(self.headline())}</p><table><tr>{header}</tr>{rows}</table>" + (
+            f"<ul>{noted}</ul>" if noted else ""
+        )
+
+
+def shown(value: float, metric: str) -> str:
+    """Return a score as a sentence has it.
+
+    Examples
+    --------
+    >>> shown(0.1234, "error rate"), shown(-0.1234, "root mean squared error")
+    ('12.3%', '-0.123')
+    """
+    return f"{100 * value:.1f}%" if metric == ERROR_RATE else format_number(value)
+
+
+def _number(value: Any) -> float:
+    return float("-inf") if value is None else float(value)
+
+
+def odds_sentence(evidence: float) -> str:
+    """Return evidence in nats with the odds that it stands for.
+
+    Examples
+    --------
+    >>> odds_sentence(4.2)
+    '4.2 nats (odds 67 to 1)'
+    """
+    odds = exp(min(abs(evidence), 50.0))
+    towards = "to 1" if evidence >= 0 else "to 1 against"
+    return f"{evidence:.1f} nats (odds {odds:,.0f} {towards})"

@@ -1,0 +1,146 @@
+"""Never two answers: compare, fit, rank_sources and the estimator say the same of the same files and seed."""
+
+import json
+from dataclasses import dataclass
+
+import numpy as np
+import pytest
+
+pytest.importorskip("typer")
+pd = pytest.importorskip("pandas")
+pytest.importorskip("skops")
+
+from gapmin import TransferClassifierCV, TransferRegressorCV, rank_sources  # noqa: E402
+from gapmin.cli import compare, fit  # noqa: E402
+from gapmin.study import StudyFiles, preprocessor, read_study  # noqa: E402
+from gapmin.study.compare import compare_study  # noqa: E402
+from gapmin.study.model import fit_study, load_study_model  # noqa: E402
+from gapmin.transfer import Evidence  # noqa: E402
+from gapmin_support.commands import invoke  # noqa: E402
+
+SEED = 3
+
+
+@dataclass(frozen=True)
+class Made:
+    """A study to be written: for each source how far its labels are from the target's rule.
+
+    Attributes
+    ----------
+    noise : tuple of float
+        Of each source: 0 follows the target's rule, 1 has labels at random, below 0 has them turned round.
+    """
+
+    task: str
+    noise: tuple[float, ...]
+    mixed: bool = False
+    n_target: int = 20
+    n_source: int = 50
+
+
+STUDIES = {
+    "three sources": Made("classification", (0.0, 0.5, -1.0)),
+    "three sources, numbers": Made("regression", (0.0, 0.5, 1.0)),
+    "four sources": Made("regression", (0.0, 0.0, 1.0, -1.0)),
+    "opposite": Made("classification", (0.0, -1.0)),
+    "opposite, numbers": Made("regression", (0.0, -1.0)),
+    "in between": Made("classification", (0.4,), n_target=12),
+    "in between, numbers": Made("regression", (0.6,), n_target=12),
+    "missing values and categories": Made("classification", (0.0, 1.0), mixed=True),
+    "missing values and categories, numbers": Made("regression", (0.0, -1.0), mixed=True),
+    "one source": Made("regression", (0.0,)),
+}
+QUICK = ["one source"]
+
+
+def table(made, noise, n_rows, rng):
+    X = rng.normal(size=(n_rows, 3))
+    kind = rng.choice(["a", "b", "c"], n_rows).astype(object)
+    score = X @ [2.0, -1.0, 1.0] + 0.3 * rng.normal(size=n_rows) + (kind == "a") * made.mixed
+    score = -score if noise < 0 else (1 - noise) * score + 2 * noise * rng.normal(size=n_rows)
+    frame = pd.DataFrame(X.round(6), columns=["x", "y", "z"])
+    if made.mixed:
+        frame.loc[rng.random(n_rows) < 0.1, "x"] = np.nan
+        frame["kind"] = kind
+        frame.loc[rng.random(n_rows) < 0.1, "kind"] = None
+    frame["label"] = np.where(score > 0, "yes", "no") if made.task == "classification" else score.round(6)
+    return frame
+
+
+def write(made, folder):
+    rng = np.random.default_rng(1)
+    paths = [folder / "target.csv", *(folder / f"source{k}.csv" for k in range(1, len(made.noise) + 1))]
+    sizes = [made.n_target, *[made.n_source] * len(made.noise)]
+    for path, noise, size in zip(paths, (0.0, *made.noise), sizes, strict=True):
+        table(made, noise, size, rng).to_csv(path, index=False)
+    return paths
+
+
+def in_python(paths):
+    """Return the evidence of the estimator and of `rank_sources`, as a user of Python would ask."""
+    study = read_study(paths[0], paths[1:], "label")
+    X, y, sample_domain = study.stack()
+    steps = preprocessor(study.schema).fit(X)
+    kind = TransferClassifierCV if study.schema.task == "classification" else TransferRegressorCV
+    model = kind(aligned=True, random_state=SEED).fit(steps.transform(X), y, sample_domain=sample_domain)
+    target, *sources = ((steps.transform(X), y) for X, y in (study.target, *study.sources.values()))
+    named = dict(zip(study.sources, sources, strict=True))
+    ranked = rank_sources(target, named, task=study.schema.task, aligned=True, random_state=SEED)
+    return [model.evidence_.renamed(dict(enumerate(study.sources, start=1))), ranked]
+
+
+def by_command(paths, folder, jobs):
+    """Return the evidence that the two commands print, and the one in the model's file."""
+    sources = [part for path in paths[1:] for part in ("--source", path)]
+    options = ("--target", paths[0], *sources, "--label", "label", "--seed", SEED, "--jobs", jobs, "--json")
+    compared = invoke([compare, fit], "compare", *options)
+    fitted = invoke([compare, fit], "fit", *options, "-o", folder / f"{jobs}.skops")
+    assert (compared.exit_code, fitted.exit_code) == (0, 0), compared.output + fitted.output
+    said = [Evidence.from_dict(json.loads(done.stdout)["evidence"]) for done in (compared, fitted)]
+    return [*said, load_study_model(folder / f"{jobs}.skops").evidence]
+
+
+def check_same(first, *others):
+    for other in others:
+        assert other.headline() == first.headline()
+        assert [(each.name, each.verdict) for each in other.sources] == [
+            (each.name, each.verdict) for each in first.sources
+        ]
+        assert [each.sources for each in other.hypotheses] == [each.sources for each in first.hypotheses]
+        for part in ("weight", "evidence", "prior"):
+            mine, theirs = ([getattr(each, part) for each in one.hypotheses] for one in (first, other))
+            np.testing.assert_allclose(theirs, mine, rtol=0, atol=1e-9)
+        factors = [[each.bayes_factor for each in one.sources] for one in (first, other)]
+        np.testing.assert_allclose(*factors, rtol=1e-9)
+
+
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=[] if name in QUICK else pytest.mark.slow) for name in STUDIES]
+)
+def test_everybody_says_the_same_with_one_process(name, tmp_path):
+    """`n_splits` is about the comparison of methods, and changes nothing in the answer."""
+    paths = write(STUDIES[name], tmp_path)
+    compared = compare_study(read_study(paths[0], paths[1:], "label"), n_splits=2, n_jobs=1, random_state=SEED)
+    model = fit_study(StudyFiles(paths[0], paths[1:], "label"), n_jobs=1, random_state=SEED)
+    assert compared.headline.startswith(compared.evidence.headline())
+    check_same(compared.evidence, model.evidence, *in_python(paths))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["opposite", "in between, numbers", "missing values and categories"])
+def test_commands_say_it_too_with_one_process_and_with_two(name, tmp_path):
+    paths = write(STUDIES[name], tmp_path)
+    first, *others = in_python(paths)
+    check_same(first, *others, *by_command(paths, tmp_path, 1), *by_command(paths, tmp_path, 2))
+
+
+@pytest.mark.slow
+def test_sources_with_more_rows_than_are_evaluated(tmp_path, monkeypatch):
+    """The same rows are drawn for all; compare reads no fewer than fit."""
+    for kind in (TransferClassifierCV, TransferRegressorCV):
+        monkeypatch.setattr(kind.__init__, "__kwdefaults__", {**kind.__init__.__kwdefaults__, "max_search_rows": 60})
+    paths = write(STUDIES["opposite"], tmp_path)
+    compared = compare_study(read_study(paths[0], paths[1:], "label"), n_splits=2, n_jobs=1, random_state=SEED)
+    model = fit_study(StudyFiles(paths[0], paths[1:], "label"), n_jobs=1, random_state=SEED)
+    check_same(compared.evidence, model.evidence, *in_python(paths))
+    assert compared.evidence["source1"].n_rows == 50
