@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext
+from copy import copy
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -92,7 +93,9 @@ def named(evidence: Evidence, sources: Sequence[str], columns: Sequence[str]) ->
 
 def column_names(prepare: ColumnTransformer) -> list[str]:
     """Return what the columns of the matrix are called, without the names of the steps that made them."""
-    return [str(name).partition("__")[2] or str(name) for name in prepare.get_feature_names_out()]
+    # With their steps' names they are unique, whatever the columns are called.
+    named_by_step = copy(prepare).set_params(verbose_feature_names_out=True)
+    return [str(name).partition("__")[2] for name in named_by_step.get_feature_names_out()]
 
 
 def collect(
