@@ -130,11 +130,24 @@ def test_all_missing_columns(files):
 
 
 def test_constant_columns(files):
-    one, two = {"k": [3] * N, "t": ["same"] * N, "s": [1] * N}, {"k": [3] * N, "t": ["same"] * N, "s": [2] * N}
+    same = {"k": [3] * N, "t": ["same"] * N}
     gap = [1.0] * (N - 1) + [np.nan]
-    made = study(files(table(**one, gap=gap), table(**two, gap=gap)))
+    made = study(files(table(**same, gap=gap), table(**same, gap=gap)))
     assert "dropped columns 'k', 't': with the same value in every row" in made.notes
-    assert made.schema.names == ("x", "s", "gap")
+    assert made.schema.names == ("x", "gap")
+
+
+def test_columns_that_name_the_file(files):
+    one, two = {"s": [1] * N, "t": ["north"] * N, "u": [1] * N}, {"s": [2] * N, "t": ["south"] * N, "u": words(1, 2)}
+    paths = files(table(**one), table(**two))
+    made = study(paths)
+    assert made.schema.names == ("x", "u")
+    assert notes_on(made, "dropped columns 's', 't': with one value in each file and another in others")
+    kept = study(paths, keep=["t"])
+    assert kept.schema.names == ("x", "t", "u")
+    assert notes_on(kept, "dropped column 's': with one value")
+    assert refused(paths, keep=["U"]) == ("column 'U', which is to be kept, is in none of the files; did you mean 'u'?")
+    assert refused(paths, keep=["s"], drop=["s"]).startswith("column 's' is to be kept and to be dropped")
 
 
 @pytest.mark.parametrize(
@@ -166,9 +179,21 @@ def test_ids_are_dropped(files):
     ids = [f"id{i}" for i in range(N)]
     made = study(files(table(id=ids, town=words("a", "b")), table(id=ids, town=words("a", "c"))))
     assert made.schema.names == ("x", "town")
-    assert notes_on(made, "dropped column 'id': in which nearly every row has a text of its own")
-    few = study(files(table(n=20, id=ids[:20]), table(n=20, id=ids[20:40])))
-    assert few.schema.names == ("x", "id"), "20 rows do not tell"
+    assert notes_on(made, "dropped column 'id': in which nearly every row has a value of its own")
+    few = study(files(table(n=20, code=ids[:20]), table(n=20, code=ids[20:40])))
+    assert few.schema.names == ("x", "code"), "20 rows do not tell"
+
+
+def test_ids_of_whole_numbers_are_told_by_their_name(files):
+    rng = np.random.default_rng(0)
+    ids = rng.permutation(10**6)[:N]
+    made = study(files(table(patient_id=ids, income=ids), table(patient_id=ids + 1, income=ids)))
+    assert made.schema.names == ("x", "income")
+    assert notes_on(made, "dropped column 'patient_id'")
+    kept = study(files(table(customerId=ids), table(customerId=ids)), keep=["customerId"])
+    assert kept.schema.names == ("x", "customerId")
+    often = study(files(table(town_id=ids % 7), table(town_id=ids % 7)))
+    assert often.schema.names == ("x", "town_id"), "rows share it, so that it may tell something"
 
 
 def test_stray_words_among_numbers(files):
@@ -454,8 +479,11 @@ def test_numbers_of_rows_are_dropped(files):
     target, source = table(row=range(N)), table(row=range(2000, 2000 + N))
     made = study(files(target, source))
     assert made.schema.names == ("x",)
-    assert "dropped column 'row': which number the rows, in each file from elsewhere on" in made.notes
-    source["row"] = list(range(N))  # the same in both: perhaps an age
+    assert "dropped column 'row': which count the rows; --keep COLUMN uses one" in made.notes
+    assert study(files(target, source), keep=["row"]).schema.names == ("x", "row")
+    source["row"] = list(range(1, N + 1))  # each file from its start on
+    assert study(files(target, source)).schema.names == ("x",)
+    source["row"] = np.random.default_rng(0).permutation(N)  # the same numbers in both in no order: perhaps an age
     assert study(files(target, source)).schema.names == ("x", "row")
     source["row"] = [2000 + 5 * i for i in range(N)]
     assert study(files(target, source)).schema.names == ("x", "row")

@@ -66,7 +66,7 @@ def from_json(about: Mapping[str, Any]) -> dict[str, Any]:
         "notes": tuple(map(_text, about["notes"])),
         "asked": {
             "task": None if asked["task"] is None else _text(asked["task"]),
-            "drop": [_text(each) for each in asked["drop"]],
+            **{name: [_text(each) for each in asked[name]] for name in ("drop", "na", "keep")},
             "seed": int(asked["seed"]),
         },
     }

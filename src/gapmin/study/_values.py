@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Iterator, Sequence
+from dataclasses import dataclass, replace
 from functools import cache
 from math import isnan, nan
 from typing import TYPE_CHECKING, Any
@@ -54,11 +54,17 @@ class Profile:
         if self.read_as != "text":
             return float(self.read_as == test)
         tests: dict[str, Callable[[str], Any]] = {
-            "number": lambda text: not isnan(_number(text)),
+            "number": lambda text: not isnan(parse_number(text)),
             "boolean": lambda text: text.lower() in _TRUTH,
             "date": _DATE.fullmatch,
         }
         return sum(n for text, n in self.counts.items() if tests[test](text)) / max(self.n_values, 1)
+
+    def without(self, marks: Collection[str]) -> Profile:
+        """Return the profile with some texts, given in small letters, as missing."""
+        counts = Counter({text: n for text, n in self.counts.items() if text.lower() not in marks})
+        n_gone = self.counts.total() - counts.total()
+        return replace(self, counts=counts, n_values=self.n_values - n_gone, n_missing=self.n_missing + n_gone)
 
 
 @cache
@@ -101,12 +107,13 @@ def as_texts(column: pd.Series) -> NDArray[Any]:
         text = known.get(key)
         if text is None:
             # One object for all gaps: NaN differs from itself, and a Counter would keep each.
-            text = known[key] = nan if missing[row] else _plain(value)
+            text = known[key] = nan if missing[row] else plain_text(value)
         texts[row] = text
     return texts
 
 
-def _plain(value: Any) -> Any:
+def plain_text(value: Any) -> Any:
+    """Return a value as text without spaces around it, NaN for a blank; 1.0 is "1", True is "true"."""
     if isinstance(value, str):
         text = value.strip()
         if text.lower() in _TRUTH:  # in whatever case: a file with nothing else in the column has no texts there
@@ -130,7 +137,7 @@ def as_numbers(column: pd.Series) -> NDArray[np.float64]:
     """Return values as float64: NaN where one is missing or is no number, true and false as 1 and 0."""
     if kind_of_dtype(column.dtype) in ("number", "boolean"):
         return np.array(column.to_numpy(dtype=np.float64, na_value=np.nan))
-    return _mapped(column, lambda text: _TRUTH.get(text.lower(), _number(text)))
+    return _mapped(column, lambda text: _TRUTH.get(text.lower(), parse_number(text)))
 
 
 def as_truths(column: pd.Series) -> NDArray[np.float64]:
@@ -148,7 +155,7 @@ def _mapped(column: pd.Series, number: Callable[[str], float]) -> NDArray[np.flo
     return np.array([remembered(text) if isinstance(text, str) else nan for text in texts.tolist()], dtype=np.float64)
 
 
-def _number(text: str) -> float:
+def parse_number(text: str) -> float:
     """Return a text as a number, NaN if it is none; Python itself would take 1_000."""
     try:
         return nan if "_" in text else float(text)

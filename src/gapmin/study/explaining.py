@@ -44,8 +44,8 @@ def explain_files(
         When a file is not the one that the model was made with, or a column is in none of them.
     """
     paths = _match_files(model, target, sources)
-    label, asked = model.schema.label, model.asked
-    study = StudyFiles(paths[0], paths[1:], label, asked["task"], asked["drop"]).read()
+    asked = {name: value for name, value in model.asked.items() if name != "seed"}
+    study = StudyFiles(paths[0], paths[1:], model.schema.label, **asked).read()
     X, y, sample_domain = study.stack()
     fitted = model.pipeline[-1]
     if study.schema != model.schema or len(fitted.sample_weight_) != len(y):

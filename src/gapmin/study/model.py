@@ -57,7 +57,7 @@ class StudyModel:
     notes : tuple of str
         What was decided, dropped and changed when the files were read.
     asked : dict
-        The "task" and "drop" that `read_study` was given, and the "seed".
+        The "task", "drop", "keep" and "na" that `read_study` was given, and the "seed".
     """
 
     pipeline: Pipeline
@@ -120,7 +120,7 @@ def fit_study(
     Examples
     --------
     >>> import pathlib, tempfile
-    >>> text = "rooms,price\n" + "".join(f"{i},{i / 2}\n" for i in range(20))
+    >>> text = "rooms,price\n" + "".join(f"{i % 7},{i / 2}\n" for i in range(20))
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     files = [pathlib.Path(folder, name) for name in ("new.csv", "old.csv")]
     ...     _ = [file.write_text(text) for file in files]
@@ -155,7 +155,7 @@ def fit_study(
         named(model.evidence_, names, column_names(prepare)),
         with_file_rows(found, sample_domain, made_with, rows),
         tuple(_without_folders(note, paths) for note in notes),
-        {"task": files.task, "drop": list(files.drop), "seed": random_state},
+        files.asked() | {"seed": random_state},
     )
 
 

@@ -13,6 +13,7 @@ from gapmin._utils.json_values import to_json
 from gapmin._utils.text import counted, listed, quoted
 
 from ._messages import TableError, at_row, did_you_mean, name_columns
+from ._missing import MissingTokens, without_tokens
 from ._values import LARGEST, MOSTLY, as_numbers, as_texts, as_truths, is_missing, kind_of_dtype, number_blocks
 
 if TYPE_CHECKING:
@@ -37,11 +38,14 @@ class Column:
     kind : "number", "boolean" or "category"
     levels : tuple of str
         Of a category, the most common first; empty for the others.
+    missing : tuple of str
+        Texts and numbers that stand for a missing value in this column, in small letters.
     """
 
     name: str
     kind: str
     levels: tuple[str, ...] = ()
+    missing: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -58,6 +62,8 @@ class Schema:
         The target's classes, in order; None in a regression.
     columns : tuple of Column
         In the order in which the model takes them.
+    missing : tuple of str
+        Texts and numbers that stand for a missing value in every column, the label too, in small letters.
 
     Examples
     --------
@@ -71,6 +77,7 @@ class Schema:
     label_kind: str
     classes: tuple[Any, ...] | None
     columns: tuple[Column, ...]
+    missing: tuple[str, ...] = ()
 
     @cached_property
     def names(self) -> tuple[str, ...]:
@@ -88,7 +95,7 @@ class Schema:
     @classmethod
     def from_dict(cls, given: Mapping[str, Any]) -> Schema:
         """Return the schema that `to_dict` wrote, or raise a `ValueError` that says what is wrong with it."""
-        parts = _fields(given, "the schema", {"label", "task", "label_kind", "classes", "columns"})
+        parts = _fields(given, "the schema", {"label", "task", "label_kind", "classes", "columns", "missing"})
         _is_text(parts["label"], "the schema's label")
         _is_among(parts["task"], PREDICTION_TASKS, "the schema's task")
         _is_among(parts["label_kind"], LABEL_KINDS, "the schema's label_kind")
@@ -98,6 +105,7 @@ class Schema:
             parts["label_kind"],
             _classes(parts["classes"], parts["task"], parts["label_kind"]),
             _columns(parts["columns"], parts["label"]),
+            _texts(parts["missing"], "the schema's missing values"),
         )
 
     def conform(self, frame: pd.DataFrame, file_name: str = "the table") -> tuple[pd.DataFrame, tuple[str, ...]]:
@@ -146,7 +154,8 @@ class Schema:
             notes.append(
                 f"{file_name} has {counted(len(extra), 'column')} that the model does not use: {listed(extra)}"
             )
-        made = conform_values(frame[list(self.names)], self.columns, file_name, notes, strict=True)
+        rows = MissingTokens(frozenset(self.missing)).take_out(frame[list(self.names)])
+        made = conform_values(rows, self.columns, file_name, notes, strict=True)
         return made, tuple(notes)
 
 
@@ -161,18 +170,18 @@ def conform_values(
     new: list[str] = []
     beyond_in: dict[str, Any] = {}
     made: dict[str, Any] = {}
-    plain = [column.name for column in columns if column.kind == read_as[column.name] == "number"]
+    plain = [each.name for each in columns if each.kind == read_as[each.name] == "number" and not each.missing]
     for names, block in number_blocks(frame, plain):
         made.update(zip(names, np.array(block.T, order="C"), strict=True))
     for column in columns:
-        values = None if column.name in made else frame[column.name]
+        values = None if column.name in made else without_tokens(frame[column.name], column.missing)
         if column.kind == "category":
             made[column.name] = pd.Series(as_texts(values), index=frame.index, dtype=object)
             new += _new_levels(column, made[column.name], file_name) if strict else []
             continue
         if values is not None:
             made[column.name] = as_numbers(values) if column.kind == "number" else as_truths(values)
-            stray += _unreadable_values(column, values, np.isnan(made[column.name]), file_name)
+            stray += _unreadable_values(column, values, np.isnan(made[column.name]), file_name, strict=strict)
         numbers = made[column.name]
         beyond = np.abs(numbers) > LARGEST
         if beyond.any():
@@ -192,8 +201,8 @@ def conform_values(
     return whole.copy() if whole.size < _CELLS_TO_COPY else whole
 
 
-def _unreadable_values(column: Column, values: pd.Series, lost: Any, file_name: str) -> list[str]:
-    """Say which values of a column of numbers or booleans are none, or raise when they are too many."""
+def _unreadable_values(column: Column, values: pd.Series, lost: Any, file_name: str, *, strict: bool) -> list[str]:
+    """Say which values of a column of numbers or booleans are none; with `strict`, raise when they are too many."""
     present = ~is_missing(values)
     lost = lost & present
     if not lost.any():
@@ -202,7 +211,7 @@ def _unreadable_values(column: Column, values: pd.Series, lost: Any, file_name: 
     n_lost, n_present = int(lost.sum()), int(present.sum())
     example = f"{quoted(values.iloc[row])} at {at_row(values.index[row])}"
     expected = "a number" if column.kind == "number" else "true or false"
-    if n_lost > (1 - MOSTLY) * n_present + 1e-9:
+    if strict and n_lost > (1 - MOSTLY) * n_present + 1e-9:
         raise TableError(
             f"{file_name} has {example} in column {quoted(column.name)}, where the model expects {expected} "
             f"({n_lost:,} of {n_present:,} values are none): mend the column"
@@ -244,14 +253,12 @@ def _columns(given: Any, label: str) -> tuple[Column, ...]:
     columns = []
     for place, each in enumerate(given):
         what = f"column {place + 1} of the schema"
-        parts = _fields(each, what, {"name", "kind", "levels"})
+        parts = _fields(each, what, {"name", "kind", "levels", "missing"})
         _is_text(parts["name"], f"the name of {what}")
         _is_among(parts["kind"], KINDS, f"the kind of {what}")
-        if not isinstance(parts["levels"], list | tuple) or not all(
-            isinstance(level, str) for level in parts["levels"]
-        ):
-            raise ValueError(f"the levels of {what} are {parts['levels']!r}: expected a list of texts")
-        columns.append(Column(parts["name"], parts["kind"], tuple(parts["levels"])))
+        levels = _texts(parts["levels"], f"the levels of {what}")
+        missing = _texts(parts["missing"], f"the missing values of {what}")
+        columns.append(Column(parts["name"], parts["kind"], levels, missing))
     names = [column.name for column in columns]
     if len(set(names)) < len(names) or label in names:
         raise ValueError("the schema names a column twice, or its label among the columns: expected each name once")
@@ -264,6 +271,12 @@ def _fields(given: Any, what: str, expected: set[str]) -> Mapping[str, Any]:
     if set(given) != expected:
         raise ValueError(f"{what} has the fields {listed(given)}: expected {listed(sorted(expected))}")
     return given
+
+
+def _texts(given: Any, what: str) -> tuple[str, ...]:
+    if not isinstance(given, list | tuple) or not all(isinstance(each, str) for each in given):
+        raise ValueError(f"{what} are {given!r}: expected a list of texts")
+    return tuple(given)
 
 
 def _is_text(given: Any, what: str) -> None:
