@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -12,6 +13,7 @@ import numpy as np
 
 from gapmin._utils.text import quoted
 
+from ._limits import check_regular
 from ._messages import TableError, free_name, import_pandas, name_columns
 from .reading import TableFile, distinct_names, name_table_columns, read_table
 
@@ -43,7 +45,16 @@ class GivenTable:
     @property
     def path(self) -> Path | None:
         """Where the file is; None for a frame."""
-        return Path(self.given) if _is_path(self.given) else None
+        return Path(self.given) if is_path(self.given) else None
+
+    def sha256(self) -> str:
+        """Return the SHA-256 of the file, or of the values of the frame."""
+        if self.path is not None:
+            check_regular(self.path)
+            with open(self.path, "rb") as file:
+                return hashlib.file_digest(file, "sha256").hexdigest()
+        hashes = import_pandas().util.hash_pandas_object(self.read().frame.astype(str), index=False)
+        return hashlib.sha256(hashes.to_numpy().tobytes()).hexdigest()
 
     def read(self, as_text: Collection[str] = ()) -> TableFile:
         """Return the table; of a text file, some columns as they are written."""
@@ -54,23 +65,23 @@ class GivenTable:
 
 def given_tables(target: TableInput, sources: Mapping[str, TableInput] | Sequence[TableInput]) -> list[GivenTable]:
     """Return the target and its sources with their names, or raise a `TableError` that says what is wrong with them."""
-    if _is_path(sources) or _is_frame(sources):
-        what = quoted(sources) if _is_path(sources) else "a frame"
+    if is_path(sources) or _is_frame(sources):
+        what = quoted(sources) if is_path(sources) else "a frame"
         raise TableError(f"sources is {what}: give a list of files or frames, or a dictionary of them by name")
     given_names = [str(name).strip() for name in sources] if isinstance(sources, Mapping) else None
     every = [target, *(sources.values() if isinstance(sources, Mapping) else sources)]
     if len(every) == 1:
         raise TableError(f"no source was given beside {_shown(target, 'the target')}: give at least one other file")
     for each in every:
-        if not _is_path(each) and not _is_frame(each):
+        if not is_path(each) and not _is_frame(each):
             raise TableError(
                 f"{type(each).__name__} is no table: give the path of a file, a pandas frame or a polars frame"
             )
     _check_once(every)
     names: list[str] = []
-    of_paths = iter(distinct_names([each for each in every if _is_path(each)]))
+    of_paths = iter(distinct_names([each for each in every if is_path(each)]))
     for place, each in enumerate(every):
-        name = next(of_paths) if _is_path(each) else "target" if place == 0 else f"source {place}"
+        name = next(of_paths) if is_path(each) else "target" if place == 0 else f"source {place}"
         if given_names is not None and place:
             name = given_names[place - 1]
         names.append(free_name(name, names))
@@ -112,7 +123,8 @@ def _from_polars(frame: Any) -> pd.DataFrame:
     return made
 
 
-def _is_path(given: Any) -> bool:
+def is_path(given: Any) -> bool:
+    """Whether a table is given by the path of its file."""
     return isinstance(given, str | os.PathLike)
 
 
@@ -136,14 +148,14 @@ def _is_gap(value: Any) -> bool:
 
 
 def _shown(given: TableInput, name: str) -> str:
-    return str(Path(given)) if _is_path(given) else name
+    return str(Path(given)) if is_path(given) else name
 
 
 def _check_once(every: Sequence[TableInput]) -> None:
     """Refuse a file or a frame that is there twice."""
     seen: dict[Any, int] = {}
     for place, each in enumerate(every):
-        key = os.path.realpath(each) if _is_path(each) else id(each)
+        key = os.path.realpath(each) if is_path(each) else id(each)
         if key in seen:
             role = "both the target and a source" if seen[key] == 0 else "a source twice"
             raise TableError(

@@ -17,7 +17,7 @@ from ._labels import LabelPlan, plan_labels, source_labels, subsample, target_la
 from ._messages import TableError, did_you_mean, name_columns
 from ._missing import MissingTokens
 from ._values import as_numbers, is_missing, kind_of_dtype
-from .inputs import FilePath, GivenTable, TableInput, given_tables
+from .inputs import GivenTable, TableInput, given_tables
 from .schema import PREDICTION_TASKS, Schema, conform_values
 
 if TYPE_CHECKING:
@@ -58,12 +58,12 @@ class Study:
 
 @dataclass(frozen=True)
 class StudyFiles:
-    """Which files make a study, and how they are read; see `read_study`.
+    """Which files or frames make a study, and how they are read; see `read_study`.
 
     Attributes
     ----------
-    target : path
-    sources : sequence of path
+    target : path or frame
+    sources : dict of name to path or frame, or sequence of path or frame
     label : str
     task : str or None
     drop : sequence of str
@@ -73,8 +73,8 @@ class StudyFiles:
     keep : sequence of str
     """
 
-    target: FilePath
-    sources: Sequence[FilePath]
+    target: TableInput
+    sources: Mapping[str, TableInput] | Sequence[TableInput]
     label: str
     task: str | None = None
     drop: Sequence[str] = ()
