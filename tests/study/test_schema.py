@@ -131,7 +131,7 @@ def test_json_and_back(some, labels):
 
 
 def as_json(**changes):
-    return {"name": "a", "kind": "number", "levels": [], "missing": [], **changes}
+    return {"name": "a", "kind": "number", "levels": [], "missing": [], "day_first": False, **changes}
 
 
 @pytest.mark.parametrize(
@@ -145,11 +145,12 @@ def as_json(**changes):
         ({"columns": []}, "the schema's columns are []: expected a list of one or more"),
         (
             {"columns": [{"name": "a"}]},
-            "column 1 of the schema has the fields 'name': expected 'kind', 'levels', 'missing', 'name'",
+            "column 1 of the schema has the fields 'name': expected 'day_first', 'kind', 'levels', 'missing', 'name'",
         ),
         ({"columns": [as_json(kind="colour")]}, "the kind of column 1 of the schema is 'colour'"),
         ({"columns": [as_json(levels=[1])]}, "the levels of column 1 of the schema are [1]"),
         ({"columns": [as_json(missing="?")]}, "the missing values of column 1 of the schema are '?'"),
+        ({"columns": [as_json(day_first=1)]}, "the day_first of column 1 of the schema is 1: expected true or false"),
         ({"columns": [as_json()] * 2}, "the schema names a column twice"),
         ({"columns": [as_json(name="price")]}, "the schema names a column twice, or its"),
         ({"missing": [1]}, "the schema's missing values are [1]: expected a list of texts"),

@@ -151,28 +151,56 @@ def test_columns_that_name_the_file(files):
 
 
 @pytest.mark.parametrize(
-    "dates",
+    "written",
     [
-        pd.date_range("2020-01-30", periods=N).strftime("%Y-%m-%d"),
-        pd.date_range("2020-01-30", periods=N).strftime("%Y-%m-%d %H:%M:%S"),
-        pd.date_range("2020-01-30", periods=N).strftime("%d.%m.%Y"),
-        pd.date_range("2020-01-30", periods=N, tz="UTC").map(lambda day: day.isoformat()),
+        lambda days: days.strftime("%Y-%m-%d"),
+        lambda days: days.strftime("%Y-%m-%d %H:%M:%S"),
+        lambda days: days.strftime("%d.%m.%Y"),
+        lambda days: days.strftime("%m/%d/%Y"),
+        lambda days: days.strftime("%d-%m-%y"),
+        lambda days: days.tz_localize("UTC").map(lambda day: day.isoformat()),
     ],
 )
-def test_date_columns(files, dates):
-    made = study(files(table(day=dates), table(day=dates)))
-    assert made.schema.names == ("x",)
-    assert (
-        "dropped column 'day': with dates or times (to use one, turn it into numbers first, such as the year or the "
-        "days since)"
-    ) in made.notes
+def test_dates_are_days(files, written):
+    days = pd.date_range("2020-01-30", periods=N)
+    made = study(files(table(day=written(days)), table(day=[*written(days)[:-1], "?"])))
+    assert kinds(made) == {"x": "number", "day": "date"}
+    expected = (days - pd.Timestamp("1970-01-01")).days
+    assert made.target[0]["day"].tolist() == expected.tolist()
+    assert made.sources["source"][0]["day"].isna().sum() == 1
+
+
+def test_days_and_months_that_cannot_be_told_apart(files):
+    for mark, order, expected in (("/", "month before day", 31.0), (".", "day before month", 1.0)):
+        dates = words(f"02{mark}01{mark}1970", f"03{mark}01{mark}1970")
+        made = study(files(table(day=dates), table(day=dates)))
+        assert made.target[0]["day"][0] == expected
+        assert notes_on(made, f"column 'day' has dates such as '02{mark}01{mark}1970': read as {order}")
+    with_one = [*words("02/01/1970", n=N - 1), "31/01/1970"]
+    made = study(files(table(day=words("02/01/1970", "03/01/1970")), table(day=with_one)))
+    assert made.sources["source"][0]["day"].tolist()[-2:] == [1.0, 30.0], "one day beyond the 12th decides for all"
+    assert made.target[0]["day"].tolist()[:2] == [1.0, 2.0]
 
 
 def test_dates_of_parquet(files):
-    day = pd.date_range("2020-01-30", periods=N)
+    day = pd.date_range("2020-01-30", periods=N, tz="Europe/Berlin")
     made = study(files(table(day=day, lag=day - day[0]), table(day=day, lag=day - day[0]), "parquet"))
+    assert kinds(made) == {"x": "number", "day": "date", "lag": "date"}
+    assert made.target[0]["lag"].tolist()[:2] == [0.0, 1.0]
+    assert made.target[0]["day"][0] == (pd.Timestamp("2020-01-30") - pd.Timestamp("1970-01-01")).days, "local time"
+
+
+def test_free_text(files):
+    said = [f"room {i} with a {'view' if i % 3 else 'bath'}" for i in range(N)]
+    paths = files(table(text=said), table(text=said[::-1]))
+    made = study(paths)
+    assert kinds(made) == {"x": "number", "text": "text"}
+    assert notes_on(made, "column 'text': free text; its most common words are used (--no-text leaves it out)")
+    made = study(paths, text=False)
     assert made.schema.names == ("x",)
-    assert notes_on(made, "dropped columns 'day', 'lag': with dates")
+    assert notes_on(made, "dropped column 'text': with free text: as asked")
+    often = study(files(table(text=words(*said[:20])), table(text=words(*said[:20]))))
+    assert kinds(often)["text"] == "category", "texts that repeat are categories"
 
 
 def test_ids_are_dropped(files):

@@ -1,4 +1,4 @@
-"""Which columns of several files are used, and as what: numbers, booleans or categories."""
+"""Which columns of several files are used, and as what: numbers, booleans, categories, dates or free text."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from gapmin._utils.text import counted, format_number, quoted
 
+from ._dates import days_come_first
 from ._left_out import FEWEST_COUNTED, counts_rows, is_identifier
 from ._messages import name_columns
 from ._missing import find_codes, mark_notes, marks_in
@@ -23,6 +24,8 @@ if TYPE_CHECKING:
 
 MOST_LEVELS = 30
 _ID_ROWS, _ID_SHARE = 50, 0.9
+_TEXT_SHARE, _FEWEST_WORDS = 0.5, 3
+"""Free text: at least half of the rows of the largest file have one of their own, of three words on average."""
 _FEW_NOTES = 5
 
 
@@ -43,15 +46,20 @@ class _InFile:
 
 
 def choose_columns(
-    frames: Mapping[str, pd.DataFrame], names: Sequence[str], notes: list[str], keep: Collection[str] = ()
+    frames: Mapping[str, pd.DataFrame],
+    names: Sequence[str],
+    notes: list[str],
+    keep: Collection[str] = (),
+    *,
+    text: bool = True,
 ) -> tuple[Column, ...]:
     """Return the columns to use, and note why the others are left out; the first frame is the target's.
 
-    Of ids, row counters and columns that name the file, those in `keep` are used.
+    Of ids, row counters and columns that name the file, those in `keep` are used; without `text`, no free text is.
     """
     files = list(frames)
     plain = _plain_numbers(frames, names)
-    left_out: dict[str, list[str]] = {"empty": [], "constant": [], "date": [], "id": [], "numbering": [], "file": []}
+    left_out: dict[str, list[str]] = {why: [] for why in ("empty", "constant", "id", "text", "numbering", "file")}
     differing: list[str] = []
     marks: dict[str, frozenset[str]] = {}
     found: dict[str, dict[str, _InFile]] = {}
@@ -68,7 +76,7 @@ def choose_columns(
             if missing:
                 marks[name] = missing
         why = _why_left_out(frames, name, here, keep) or ("" if kind != "id" or name in keep else kind)
-        if not why and kind in ("date", "dropped"):
+        if not why and (kind == "dropped" or (kind == "text" and not text)):
             why = kind
         if note and why in ("", "dropped"):
             differing.append(note)
@@ -77,16 +85,29 @@ def choose_columns(
             left_out.setdefault(why, []).append(name)
             continue
         levels = _levels(profiles.values()) if kind in ("category", "id") else ()
-        columns.append(Column(name, "category" if kind == "id" else kind, levels, tuple(sorted(marks.get(name, ())))))
+        day_first = kind == "date" and _day_first(name, profiles.values(), notes)
+        missing_marks = tuple(sorted(marks.get(name, ())))
+        columns.append(Column(name, "category" if kind == "id" else kind, levels, missing_marks, day_first))
     notes += [*_drop_notes(left_out, found, files), *mark_notes(_of(columns, marks)), *differing[:_FEW_NOTES]]
     if len(differing) > _FEW_NOTES:
         notes.append(f"the same or alike in {counted(len(differing) - _FEW_NOTES, 'more column')}")
+    texts = [column.name for column in columns if column.kind == "text"]
+    if texts:
+        notes.append(f"{name_columns(texts)}: free text; its most common words are used (--no-text leaves it out)")
     many = [column.name for column in columns if len(column.levels) > MOST_LEVELS]
     if many:
         notes.append(f"{name_columns(many)}: more than {MOST_LEVELS} different texts; the rarest are pooled as one")
     notes += _constant_notes([column.name for column in columns], found)
     codes = find_codes(frames, [column.name for column in columns if column.kind == "number"], notes)
     return tuple(replace(each, missing=(*each.missing, *codes.get(each.name, ()))) for each in columns)
+
+
+def _day_first(name: str, profiles: Iterable[Profile], notes: list[str]) -> bool:
+    day_first, undecided = days_come_first(text for seen in profiles for text in seen.counts)
+    if undecided:
+        order = "day before month" if day_first else "month before day"
+        notes.append(f"column {quoted(name)} has dates such as {quoted(undecided)}: read as {order}")
+    return day_first
 
 
 def _of(columns: Iterable[Column], marks: Mapping[str, frozenset[str]]) -> dict[str, frozenset[str]]:
@@ -142,7 +163,7 @@ def _kind_and_marks(name: str, profiles: dict[str, Profile]) -> tuple[str, str, 
 
 
 def _kind(name: str, profiles: Mapping[str, Profile]) -> tuple[str, str]:
-    """Return what a column is, "date" and "id" for those that cannot be used, and a note where files differ."""
+    """Return what a column is, "id" and "dropped" for those that cannot be used, and a note where files differ."""
     full = {file: seen for file, seen in profiles.items() if seen.n_values}
     if not full:
         return "empty", ""
@@ -169,6 +190,8 @@ def _kind(name: str, profiles: Mapping[str, Profile]) -> tuple[str, str]:
             return "dropped", f"{note}, too many to be a category: dropped; write it alike in every file to use it"
         hint = _one_word_hint(full) or "write it alike in every file if it is a number"
         return "category", f"{note}: taken as a category; {hint}"
+    if max(shares.values()) < _TEXT_SHARE and _is_free_text(largest):
+        return "text", ""
     if is_id:
         return "id", ""
     partly = max(shares.values())
@@ -178,6 +201,13 @@ def _kind(name: str, profiles: Mapping[str, Profile]) -> tuple[str, str]:
         hint = _one_word_hint(full)
         return "category", f"{note}; {hint}" if hint else note
     return "category", ""
+
+
+def _is_free_text(largest: Profile) -> bool:
+    n_distinct = len(largest.counts)
+    if n_distinct <= MOST_LEVELS or n_distinct < _TEXT_SHARE * largest.n_values:
+        return False
+    return sum(len(text.split()) for text in largest.counts) >= _FEWEST_WORDS * n_distinct
 
 
 def _is_measure(full: Mapping[str, Profile], shares: Mapping[str, float]) -> bool:
@@ -236,8 +266,8 @@ def _drop_notes(
     reasons = {
         "empty": f"without a value in the target {files[0]}",
         "constant": "with the same value in every row",
-        "date": "with dates or times (to use one, turn it into numbers first, such as the year or the days since)",
-        "id": f"in which nearly every row has a value of its own, such as ids, names or free text{keep}",
+        "id": f"in which nearly every row has a value of its own, such as ids or names{keep}",
+        "text": "with free text: as asked",
         "numbering": f"which count the rows{keep}",
         "file": f"with one value in each file and another in others, which name the file{keep}",
     }

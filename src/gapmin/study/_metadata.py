@@ -67,6 +67,7 @@ def from_json(about: Mapping[str, Any]) -> dict[str, Any]:
         "asked": {
             "task": None if asked["task"] is None else _text(asked["task"]),
             **{name: [_text(each) for each in asked[name]] for name in ("drop", "na", "keep")},
+            "text": bool(asked["text"]),
             "seed": int(asked["seed"]),
         },
     }

@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ._dates import is_date, text_to_days, timestamps_to_days
+
 if TYPE_CHECKING:
     import pandas as pd
 
@@ -25,10 +27,6 @@ LARGEST = 1e100
 _CELLS_AT_ONCE = 2_000_000
 _TRUTH = {"true": 1.0, "false": 0.0}
 _WHOLE = re.compile(r"[+-]?\d+\.0+")
-_DATE = re.compile(
-    r"\d{4}[-/.]\d{1,2}([-/.]\d{1,2}([ T]\d{1,2}:\d{2}(:\d{2}([.,]\d+)?)?\s*(Z|UTC|[+-]\d{2}:?\d{2})?)?)?"
-    r"|\d{1,2}[-/.]\d{1,2}[-/.](\d{4}|\d{2})( \d{1,2}:\d{2}(:\d{2})?)?|\d{1,2}:\d{2}(:\d{2})?"
-)
 
 
 @dataclass(frozen=True)
@@ -56,7 +54,7 @@ class Profile:
         tests: dict[str, Callable[[str], Any]] = {
             "number": lambda text: not isnan(parse_number(text)),
             "boolean": lambda text: text.lower() in _TRUTH,
-            "date": _DATE.fullmatch,
+            "date": is_date,
         }
         return sum(n for text, n in self.counts.items() if tests[test](text)) / max(self.n_values, 1)
 
@@ -147,6 +145,14 @@ def as_truths(column: pd.Series) -> NDArray[np.float64]:
     numbers = as_numbers(column)
     numbers[(numbers != 0) & (numbers != 1)] = np.nan
     return numbers
+
+
+def as_days(column: pd.Series, day_first: bool) -> NDArray[np.float64]:
+    """Return dates and times as days since 1970, NaN where one is missing or is none."""
+    kind = kind_of_dtype(column.dtype)
+    if kind == "text":
+        return _mapped(column, lambda text: text_to_days(text, day_first))
+    return timestamps_to_days(column) if kind == "date" else np.full(len(column), nan)
 
 
 def _mapped(column: pd.Series, number: Callable[[str], float]) -> NDArray[np.float64]:

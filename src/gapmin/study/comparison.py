@@ -100,6 +100,7 @@ def compare(
     drop: Sequence[str] = (),
     na: Sequence[str] = (),
     keep: Sequence[str] = (),
+    text: bool = True,
     max_source_rows: int | None = None,
     n_jobs: int | None = None,
     random_state: int = 0,
@@ -126,6 +127,8 @@ def compare(
         What stands for a missing value: "k.A." in every column, "size=0" in the column size alone.
     keep : sequence of str
         Columns to use although they look like ids, count the rows or name the table.
+    text : bool, default=True
+        Use the words of free text; False leaves such columns out.
     max_source_rows : int, optional
         At most so many rows of each source are compared, drawn at random.
     n_jobs : int or None, default=None
@@ -157,7 +160,7 @@ def compare(
     >>> found.evidence.sources[0].name, len(found.to_frame())
     ('older', 1)
     """
-    files = StudyFiles(target, sources, label, task, drop, max_source_rows, na, keep)
+    files = StudyFiles(target, sources, label, task, drop, max_source_rows, na, keep, text)
     study = files.read(random_state)
     result = compare_study(study, n_jobs=n_jobs, random_state=random_state, **options)
     return TableComparison(result, study, files, random_state, n_jobs)

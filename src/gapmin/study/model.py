@@ -56,7 +56,7 @@ class StudyModel:
     notes : tuple of str
         What was decided, dropped and changed when the files were read.
     asked : dict
-        The "task", "drop", "keep" and "na" that `read_study` was given, and the "seed".
+        The "task", "drop", "na", "keep" and "text" that `read_study` was given, and the "seed".
     """
 
     pipeline: Pipeline

@@ -175,6 +175,7 @@ def python_code(comparison: StudyComparison, files: StudyFiles) -> str:
     options = [f"task={files.task!r}"] if files.task else []
     for name in ("drop", "na", "keep"):
         options += [f"{name}={list(getattr(files, name))!r}"] if getattr(files, name) else []
+    options += [] if files.text else ["text=False"]
     options += [f"max_source_rows={files.max_source_rows}"] if files.max_source_rows else []
     options += [f"random_state={comparison.random_state}"]
     sources = "".join(f"        {replace_unprintable(str(source))!r},\n" for source in files.sources)

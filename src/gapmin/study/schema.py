@@ -2,26 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from gapmin._utils.json_values import to_json
 from gapmin._utils.text import counted, listed, quoted
 
 from ._messages import TableError, at_row, did_you_mean, name_columns
 from ._missing import MissingTokens, without_tokens
-from ._values import LARGEST, MOSTLY, as_numbers, as_texts, as_truths, is_missing, kind_of_dtype, number_blocks
+from ._values import LARGEST, MOSTLY, as_days, as_numbers, as_texts, as_truths, is_missing, kind_of_dtype, number_blocks
 
 if TYPE_CHECKING:
     import pandas as pd
 
 __all__ = ["Column", "Schema"]
 
-KINDS = ("number", "boolean", "category")
+KINDS = ("number", "boolean", "category", "date", "text")
+_EXPECTED = {"number": "a number", "boolean": "true or false", "date": "a date"}
+_NOT_READ = {"number": "no number", "boolean": "neither true nor false", "date": "no date"}
 PREDICTION_TASKS = ("classification", "regression")
 LABEL_KINDS = ("text", "integer", "number", "boolean")
 _FEW_NOTES = 5
@@ -35,17 +38,20 @@ class Column:
     Attributes
     ----------
     name : str
-    kind : "number", "boolean" or "category"
+    kind : "number", "boolean", "category", "date" or "text"
     levels : tuple of str
         Of a category, the most common first; empty for the others.
     missing : tuple of str
         Texts and numbers that stand for a missing value in this column, in small letters.
+    day_first : bool
+        Of dates, whether 02.01.2020 is the second of January.
     """
 
     name: str
     kind: str
     levels: tuple[str, ...] = ()
     missing: tuple[str, ...] = ()
+    day_first: bool = False
 
 
 @dataclass(frozen=True)
@@ -120,7 +126,8 @@ class Schema:
         Returns
         -------
         frame : pandas.DataFrame
-            The schema's columns in its order: numbers and booleans as float64, categories as text, NaN where missing.
+            The schema's columns in its order: numbers and booleans as float64, dates as days since 1970,
+            categories and free text as text, NaN where missing.
         notes : tuple of str
 
         Raises
@@ -159,6 +166,13 @@ class Schema:
         return made, tuple(notes)
 
 
+_READ: dict[str, Callable[[pd.Series, Column], NDArray[np.float64]]] = {
+    "number": lambda values, column: as_numbers(values),
+    "boolean": lambda values, column: as_truths(values),
+    "date": lambda values, column: as_days(values, column.day_first),
+}
+
+
 def conform_values(
     frame: pd.DataFrame, columns: Sequence[Column], file_name: str, notes: list[str], *, strict: bool
 ) -> pd.DataFrame:
@@ -175,12 +189,12 @@ def conform_values(
         made.update(zip(names, np.array(block.T, order="C"), strict=True))
     for column in columns:
         values = None if column.name in made else without_tokens(frame[column.name], column.missing)
-        if column.kind == "category":
+        if column.kind in ("category", "text"):
             made[column.name] = pd.Series(as_texts(values), index=frame.index, dtype=object)
-            new += _new_levels(column, made[column.name], file_name) if strict else []
+            new += _new_levels(column, made[column.name], file_name) if strict and column.kind == "category" else []
             continue
         if values is not None:
-            made[column.name] = as_numbers(values) if column.kind == "number" else as_truths(values)
+            made[column.name] = _READ[column.kind](values, column)
             stray += _unreadable_values(column, values, np.isnan(made[column.name]), file_name, strict=strict)
         numbers = made[column.name]
         beyond = np.abs(numbers) > LARGEST
@@ -210,15 +224,13 @@ def _unreadable_values(column: Column, values: pd.Series, lost: Any, file_name: 
     row = int(np.argmax(lost))
     n_lost, n_present = int(lost.sum()), int(present.sum())
     example = f"{quoted(values.iloc[row])} at {at_row(values.index[row])}"
-    expected = "a number" if column.kind == "number" else "true or false"
     if strict and n_lost > (1 - MOSTLY) * n_present + 1e-9:
         raise TableError(
-            f"{file_name} has {example} in column {quoted(column.name)}, where the model expects {expected} "
-            f"({n_lost:,} of {n_present:,} values are none): mend the column"
+            f"{file_name} has {example} in column {quoted(column.name)}, where the model expects "
+            f"{_EXPECTED[column.kind]} ({n_lost:,} of {n_present:,} values are none): mend the column"
         )
     what = "1 value is" if n_lost == 1 else f"{n_lost:,} values are"
-    kind = "no number" if column.kind == "number" else "neither true nor false"
-    return [f"{file_name}, column {quoted(column.name)}: {what} {kind} ({example}): taken as missing"]
+    return [f"{file_name}, column {quoted(column.name)}: {what} {_NOT_READ[column.kind]} ({example}): taken as missing"]
 
 
 def _new_levels(column: Column, texts: pd.Series, file_name: str) -> list[str]:
@@ -253,12 +265,14 @@ def _columns(given: Any, label: str) -> tuple[Column, ...]:
     columns = []
     for place, each in enumerate(given):
         what = f"column {place + 1} of the schema"
-        parts = _fields(each, what, {"name", "kind", "levels", "missing"})
+        parts = _fields(each, what, {"name", "kind", "levels", "missing", "day_first"})
         _is_text(parts["name"], f"the name of {what}")
         _is_among(parts["kind"], KINDS, f"the kind of {what}")
         levels = _texts(parts["levels"], f"the levels of {what}")
         missing = _texts(parts["missing"], f"the missing values of {what}")
-        columns.append(Column(parts["name"], parts["kind"], levels, missing))
+        if not isinstance(parts["day_first"], bool):
+            raise ValueError(f"the day_first of {what} is {parts['day_first']!r}: expected true or false")
+        columns.append(Column(parts["name"], parts["kind"], levels, missing, parts["day_first"]))
     names = [column.name for column in columns]
     if len(set(names)) < len(names) or label in names:
         raise ValueError("the schema names a column twice, or its label among the columns: expected each name once")

@@ -35,8 +35,9 @@ class Study:
     Attributes
     ----------
     target : (X, y)
-        A frame and an array. Every X has the schema's columns: numbers and booleans as float64, categories as
-        text in columns of objects, NaN where a value is missing. The index is the row of the file, from 0.
+        A frame and an array. Every X has the schema's columns: numbers and booleans as float64, dates as days since
+        1970, categories and free text in columns of objects, NaN where a value is missing. The index is the row of
+        the file, from 0.
     sources : dict of name to (X, y)
     schema : Schema
     notes : tuple of str
@@ -71,6 +72,7 @@ class StudyFiles:
         Of each source.
     na : sequence of str
     keep : sequence of str
+    text : bool
     """
 
     target: TableInput
@@ -81,6 +83,7 @@ class StudyFiles:
     max_source_rows: int | None = None
     na: Sequence[str] = ()
     keep: Sequence[str] = ()
+    text: bool = True
 
     def read(self, random_state: int = 0) -> Study:
         """Return the study; of a source with more than `max_source_rows`, the seed says which rows are drawn."""
@@ -88,7 +91,13 @@ class StudyFiles:
 
     def asked(self) -> dict[str, Any]:
         """Return how the files are to be read, as JSON has it; without `max_source_rows`."""
-        return {"task": self.task, "drop": list(self.drop), "na": list(self.na), "keep": list(self.keep)}
+        return {
+            "task": self.task,
+            "drop": list(self.drop),
+            "na": list(self.na),
+            "keep": list(self.keep),
+            "text": self.text,
+        }
 
 
 def read_study(
@@ -101,13 +110,14 @@ def read_study(
     max_source_rows: int | None = None,
     na: Sequence[str] = (),
     keep: Sequence[str] = (),
+    text: bool = True,
     random_state: int = 0,
 ) -> Study:
     r"""Read a target and its sources, and find out which columns can be used and what is to be predicted.
 
     Columns are matched by name. Rows without a label are dropped, and rows of classes that the target does not have;
     columns too that a file lacks, that are empty in the target or the same everywhere, that count rows or name files,
-    dates, and texts that differ in every row. `Study.notes` says so.
+    and ids. `Study.notes` says so.
 
     Parameters
     ----------
@@ -127,6 +137,8 @@ def read_study(
         What stands for a missing value: "k.A." in every column, "size=0" in the column size alone.
     keep : sequence of str
         Columns to use although they look like ids, count the rows or name the file.
+    text : bool, default=True
+        Use the words of free text; False leaves such columns out.
     random_state : int, default=0
         Which rows are drawn.
 
@@ -192,7 +204,7 @@ def read_study(
     for table in tables:
         texts = _texts_elsewhere(frames, table.name, shared)
         frames[table.name] = _as_written(table, frames[table.name], texts, missing)
-    columns = choose_columns(frames, shared, notes, keep)
+    columns = choose_columns(frames, shared, notes, keep, text=text)
     if not columns:
         raise TableError(
             f"no column is left to predict {quoted(label)} from: {notes[-1]}; give the files columns in common"
