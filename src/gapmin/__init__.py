@@ -16,6 +16,8 @@ if TYPE_CHECKING:
         TransferBoostClassifier,
     )
     from gapmin.domains import TargetKFold, TargetShuffleSplit, split_domains, stack_domains
+    from gapmin.study import read_study
+    from gapmin.study.comparison import compare
     from gapmin.transfer import Evidence, TransferClassifierCV, TransferRegressorCV, rank_sources
 
 __all__ = [
@@ -32,12 +34,15 @@ __all__ = [
     "TransferClassifierCV",
     "TransferRegressorCV",
     "__version__",
+    "compare",
     "rank_sources",
+    "read_study",
     "split_domains",
     "stack_domains",
 ]
 
 _HOMES = ("boosting", "domains", "transfer")
+_OF_TABLES = {"compare": "gapmin.study.comparison", "read_study": "gapmin.study.study"}
 _SUBPACKAGES = (*_HOMES, "base", "gap", "linear")
 
 
@@ -45,6 +50,8 @@ def __getattr__(name: str) -> Any:
     """Import what is asked for: `gapmin --help` and `gapmin.datasets` need none of the estimators."""
     if name in _SUBPACKAGES:
         return import_module(f"gapmin.{name}")
+    if name in _OF_TABLES:
+        return getattr(import_module(_OF_TABLES[name]), name)
     if name in __all__:
         homes = (import_module(f"gapmin.{home}") for home in _HOMES)
         return next(getattr(home, name) for home in homes if hasattr(home, name))

@@ -125,7 +125,7 @@ def test_a_model_remembers_how_it_was_made(fitted, files):
     model = load_study_model(fitted[0])
     digest = hashlib.sha256((files / "<script>b.csv").read_bytes()).hexdigest()
     assert model.files[2] == StudyFile("source", "<script>b", "<script>b.csv", 50, digest)
-    assert model.asked == {"task": None, "drop": ["id"], "seed": 0}
+    assert model.asked == {"task": None, "drop": ["id"], "na": [], "keep": [], "text": True, "seed": 0}
     evidence = model.pipeline["model"].evidence_
     assert [each.weight for each in model.evidence.hypotheses] == [each.weight for each in evidence.hypotheses]
     assert [each.name for each in model.evidence.sources] == model.source_names

@@ -93,9 +93,30 @@ def test_missing_values_are_no_strays():
     assert notes == ()
 
 
+def test_what_is_missing_in_the_study_is_missing_in_new_rows():
+    schema = Schema("price", "regression", "number", None, (Column("size", "number", (), ("?", "-9")),), ("k.a.",))
+    given_rows = pd.DataFrame({"size": ["1.5", "?", "-9", "K.A.", "-8"]})
+    before = given_rows.copy()
+    made, notes = schema.conform(given_rows, "new.csv")
+    assert made["size"].isna().tolist() == [False, True, True, True, False]
+    assert notes == ()
+    pd.testing.assert_frame_equal(given_rows, before)
+    made, _ = schema.conform(pd.DataFrame({"size": [-9, -8]}), "new.csv")
+    assert made["size"].isna().tolist() == [True, False]
+    assert "where the model expects a number" in str(refused_by(schema, pd.DataFrame({"size": [".", "1"]})))
+
+
+def refused_by(schema, frame):
+    with pytest.raises(TableError) as caught:
+        schema.conform(frame, "new.csv")
+    return caught.value
+
+
 levels = st.lists(st.text(min_size=1, max_size=5), max_size=4, unique=True).map(tuple)
 columns = st.lists(
-    st.builds(Column, st.text(min_size=1, max_size=5), st.sampled_from(["number", "boolean", "category"]), levels),
+    st.builds(
+        Column, st.text(min_size=1, max_size=5), st.sampled_from(["number", "boolean", "category"]), levels, levels
+    ),
     min_size=1,
     max_size=4,
     unique_by=lambda column: column.name,
@@ -105,8 +126,12 @@ columns = st.lists(
 @settings(deadline=None)
 @given(columns, st.sampled_from([("text", ("a", "b")), ("integer", (0, 1, 5)), ("boolean", (False, True))]))
 def test_json_and_back(some, labels):
-    schema = Schema("the label itself", "classification", *labels, some)
+    schema = Schema("the label itself", "classification", *labels, some, ("?", "-9"))
     assert Schema.from_dict(json.loads(json.dumps(schema.to_dict()))) == schema
+
+
+def as_json(**changes):
+    return {"name": "a", "kind": "number", "levels": [], "missing": [], "day_first": False, **changes}
 
 
 @pytest.mark.parametrize(
@@ -120,12 +145,15 @@ def test_json_and_back(some, labels):
         ({"columns": []}, "the schema's columns are []: expected a list of one or more"),
         (
             {"columns": [{"name": "a"}]},
-            "column 1 of the schema has the fields 'name': expected 'kind', 'levels', 'name'",
+            "column 1 of the schema has the fields 'name': expected 'day_first', 'kind', 'levels', 'missing', 'name'",
         ),
-        ({"columns": [{"name": "a", "kind": "date", "levels": []}]}, "the kind of column 1 of the schema is 'date'"),
-        ({"columns": [{"name": "a", "kind": "number", "levels": [1]}]}, "the levels of column 1 of the schema are [1]"),
-        ({"columns": [{"name": "a", "kind": "number", "levels": []}] * 2}, "the schema names a column twice"),
-        ({"columns": [{"name": "price", "kind": "number", "levels": []}]}, "the schema names a column twice, or its"),
+        ({"columns": [as_json(kind="colour")]}, "the kind of column 1 of the schema is 'colour'"),
+        ({"columns": [as_json(levels=[1])]}, "the levels of column 1 of the schema are [1]"),
+        ({"columns": [as_json(missing="?")]}, "the missing values of column 1 of the schema are '?'"),
+        ({"columns": [as_json(day_first=1)]}, "the day_first of column 1 of the schema is 1: expected true or false"),
+        ({"columns": [as_json()] * 2}, "the schema names a column twice"),
+        ({"columns": [as_json(name="price")]}, "the schema names a column twice, or its"),
+        ({"missing": [1]}, "the schema's missing values are [1]: expected a list of texts"),
         ({"more": 1}, "the schema has the fields"),
     ],
 )

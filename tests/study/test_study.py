@@ -130,45 +130,98 @@ def test_all_missing_columns(files):
 
 
 def test_constant_columns(files):
-    one, two = {"k": [3] * N, "t": ["same"] * N, "s": [1] * N}, {"k": [3] * N, "t": ["same"] * N, "s": [2] * N}
+    same = {"k": [3] * N, "t": ["same"] * N}
     gap = [1.0] * (N - 1) + [np.nan]
-    made = study(files(table(**one, gap=gap), table(**two, gap=gap)))
+    made = study(files(table(**same, gap=gap), table(**same, gap=gap)))
     assert "dropped columns 'k', 't': with the same value in every row" in made.notes
-    assert made.schema.names == ("x", "s", "gap")
+    assert made.schema.names == ("x", "gap")
+
+
+def test_columns_that_name_the_file(files):
+    one, two = {"s": [1] * N, "t": ["north"] * N, "u": [1] * N}, {"s": [2] * N, "t": ["south"] * N, "u": words(1, 2)}
+    paths = files(table(**one), table(**two))
+    made = study(paths)
+    assert made.schema.names == ("x", "u")
+    assert notes_on(made, "dropped columns 's', 't': with one value in each file and another in others")
+    kept = study(paths, keep=["t"])
+    assert kept.schema.names == ("x", "t", "u")
+    assert notes_on(kept, "dropped column 's': with one value")
+    assert refused(paths, keep=["U"]) == ("column 'U', which is to be kept, is in none of the files; did you mean 'u'?")
+    assert refused(paths, keep=["s"], drop=["s"]).startswith("column 's' is to be kept and to be dropped")
 
 
 @pytest.mark.parametrize(
-    "dates",
+    "written",
     [
-        pd.date_range("2020-01-30", periods=N).strftime("%Y-%m-%d"),
-        pd.date_range("2020-01-30", periods=N).strftime("%Y-%m-%d %H:%M:%S"),
-        pd.date_range("2020-01-30", periods=N).strftime("%d.%m.%Y"),
-        pd.date_range("2020-01-30", periods=N, tz="UTC").map(lambda day: day.isoformat()),
+        lambda days: days.strftime("%Y-%m-%d"),
+        lambda days: days.strftime("%Y-%m-%d %H:%M:%S"),
+        lambda days: days.strftime("%d.%m.%Y"),
+        lambda days: days.strftime("%m/%d/%Y"),
+        lambda days: days.strftime("%d-%m-%y"),
+        lambda days: days.tz_localize("UTC").map(lambda day: day.isoformat()),
     ],
 )
-def test_date_columns(files, dates):
-    made = study(files(table(day=dates), table(day=dates)))
-    assert made.schema.names == ("x",)
-    assert (
-        "dropped column 'day': with dates or times (to use one, turn it into numbers first, such as the year or the "
-        "days since)"
-    ) in made.notes
+def test_dates_are_days(files, written):
+    days = pd.date_range("2020-01-30", periods=N)
+    made = study(files(table(day=written(days)), table(day=[*written(days)[:-1], "?"])))
+    assert kinds(made) == {"x": "number", "day": "date"}
+    expected = (days - pd.Timestamp("1970-01-01")).days
+    assert made.target[0]["day"].tolist() == expected.tolist()
+    assert made.sources["source"][0]["day"].isna().sum() == 1
+
+
+def test_days_and_months_that_cannot_be_told_apart(files):
+    for mark, order, expected in (("/", "month before day", 31.0), (".", "day before month", 1.0)):
+        dates = words(f"02{mark}01{mark}1970", f"03{mark}01{mark}1970")
+        made = study(files(table(day=dates), table(day=dates)))
+        assert made.target[0]["day"][0] == expected
+        assert notes_on(made, f"column 'day' has dates such as '02{mark}01{mark}1970': read as {order}")
+    with_one = [*words("02/01/1970", n=N - 1), "31/01/1970"]
+    made = study(files(table(day=words("02/01/1970", "03/01/1970")), table(day=with_one)))
+    assert made.sources["source"][0]["day"].tolist()[-2:] == [1.0, 30.0], "one day beyond the 12th decides for all"
+    assert made.target[0]["day"].tolist()[:2] == [1.0, 2.0]
 
 
 def test_dates_of_parquet(files):
-    day = pd.date_range("2020-01-30", periods=N)
+    day = pd.date_range("2020-01-30", periods=N, tz="Europe/Berlin")
     made = study(files(table(day=day, lag=day - day[0]), table(day=day, lag=day - day[0]), "parquet"))
+    assert kinds(made) == {"x": "number", "day": "date", "lag": "date"}
+    assert made.target[0]["lag"].tolist()[:2] == [0.0, 1.0]
+    assert made.target[0]["day"][0] == (pd.Timestamp("2020-01-30") - pd.Timestamp("1970-01-01")).days, "local time"
+
+
+def test_free_text(files):
+    said = [f"room {i} with a {'view' if i % 3 else 'bath'}" for i in range(N)]
+    paths = files(table(text=said), table(text=said[::-1]))
+    made = study(paths)
+    assert kinds(made) == {"x": "number", "text": "text"}
+    assert notes_on(made, "column 'text': free text; its most common words are used (--no-text leaves it out)")
+    made = study(paths, text=False)
     assert made.schema.names == ("x",)
-    assert notes_on(made, "dropped columns 'day', 'lag': with dates")
+    assert notes_on(made, "dropped column 'text': with free text: as asked")
+    often = study(files(table(text=words(*said[:20])), table(text=words(*said[:20]))))
+    assert kinds(often)["text"] == "category", "texts that repeat are categories"
 
 
 def test_ids_are_dropped(files):
     ids = [f"id{i}" for i in range(N)]
     made = study(files(table(id=ids, town=words("a", "b")), table(id=ids, town=words("a", "c"))))
     assert made.schema.names == ("x", "town")
-    assert notes_on(made, "dropped column 'id': in which nearly every row has a text of its own")
-    few = study(files(table(n=20, id=ids[:20]), table(n=20, id=ids[20:40])))
-    assert few.schema.names == ("x", "id"), "20 rows do not tell"
+    assert notes_on(made, "dropped column 'id': in which nearly every row has a value of its own")
+    few = study(files(table(n=20, code=ids[:20]), table(n=20, code=ids[20:40])))
+    assert few.schema.names == ("x", "code"), "20 rows do not tell"
+
+
+def test_ids_of_whole_numbers_are_told_by_their_name(files):
+    rng = np.random.default_rng(0)
+    ids = rng.permutation(10**6)[:N]
+    made = study(files(table(patient_id=ids, income=ids), table(patient_id=ids + 1, income=ids)))
+    assert made.schema.names == ("x", "income")
+    assert notes_on(made, "dropped column 'patient_id'")
+    kept = study(files(table(customerId=ids), table(customerId=ids)), keep=["customerId"])
+    assert kept.schema.names == ("x", "customerId")
+    often = study(files(table(town_id=ids % 7), table(town_id=ids % 7)))
+    assert often.schema.names == ("x", "town_id"), "rows share it, so that it may tell something"
 
 
 def test_stray_words_among_numbers(files):
@@ -454,8 +507,11 @@ def test_numbers_of_rows_are_dropped(files):
     target, source = table(row=range(N)), table(row=range(2000, 2000 + N))
     made = study(files(target, source))
     assert made.schema.names == ("x",)
-    assert "dropped column 'row': which number the rows, in each file from elsewhere on" in made.notes
-    source["row"] = list(range(N))  # the same in both: perhaps an age
+    assert "dropped column 'row': which count the rows; --keep COLUMN uses one" in made.notes
+    assert study(files(target, source), keep=["row"]).schema.names == ("x", "row")
+    source["row"] = list(range(1, N + 1))  # each file from its start on
+    assert study(files(target, source)).schema.names == ("x",)
+    source["row"] = np.random.default_rng(0).permutation(N)  # the same numbers in both in no order: perhaps an age
     assert study(files(target, source)).schema.names == ("x", "row")
     source["row"] = [2000 + 5 * i for i in range(N)]
     assert study(files(target, source)).schema.names == ("x", "row")

@@ -17,6 +17,15 @@ TaskName = Annotated[
 DroppedColumns = Annotated[
     list[str] | None, typer.Option(metavar="COLUMN", help="A column to leave out; once for each.")
 ]
+KeptColumns = Annotated[
+    list[str] | None,
+    typer.Option(metavar="COLUMN", help="A column to use although it looks like an id, counts rows or names the file."),
+]
+MissingValues = Annotated[
+    list[str] | None,
+    typer.Option(metavar="TOKEN", help="What stands for a missing value; COLUMN=TOKEN: in one column. Once for each."),
+]
+WithoutText = Annotated[bool, typer.Option("--no-text", help="Leave free text out.")]
 Jobs = Annotated[int | None, typer.Option(help="Processes. [default: one a core]")]
 Seed = Annotated[int, typer.Option(help="Random seed: the same gives the same result.")]
 ModelFile = Annotated[Path, typer.Argument(metavar="MODEL", help="What gapmin fit wrote.")]

@@ -55,6 +55,7 @@ def print_study(study: Study, paths: Sequence[object], notes: Sequence[str]) -> 
         typer.echo(f"{'source' if k else 'target'}  {printable(str(path))}  {counted(size, 'row')}")
     print_notes(notes)
     kinds = [("number", "numbers"), ("boolean", "booleans"), ("category", "categories")]
+    kinds += [("date", "dates"), ("text", "texts")]
     by_kind = [counted(n, *kind) for kind in kinds if (n := len(study.schema.of_kind(kind[0])))]
     columns = counted(len(study.schema.columns), "column")
     typer.echo(f"\nPredicting {printable(study.schema.label)} from {columns} ({', '.join(by_kind)}) ...")

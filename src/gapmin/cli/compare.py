@@ -29,6 +29,9 @@ def compare(
     label: options.LabelColumn,
     task: options.TaskName = None,
     drop: options.DroppedColumns = None,
+    keep: options.KeptColumns = None,
+    na: options.MissingValues = None,
+    no_text: options.WithoutText = False,
     report: Annotated[Path | None, typer.Option(help="Where to write the report, an HTML page.")] = None,
     as_json: options.AsJson = False,
     jobs: options.Jobs = None,
@@ -49,7 +52,7 @@ def compare(
     with errors_in_one_line("compare", outcome="no report written" if report else "nothing written"):
         from gapmin.study import StudyFiles
 
-        files = StudyFiles(target, source, label, task, drop or (), max_source_rows)
+        files = StudyFiles(target, source, label, task, drop or (), max_source_rows, na or (), keep or (), not no_text)
         _compare(files, report, as_json, jobs or -1, seed)
 
 

@@ -37,6 +37,9 @@ def fit(
     ],
     task: options.TaskName = None,
     drop: options.DroppedColumns = None,
+    keep: options.KeptColumns = None,
+    na: options.MissingValues = None,
+    no_text: options.WithoutText = False,
     jobs: options.Jobs = None,
     seed: options.Seed = 0,
     force: Annotated[bool, typer.Option("--force", help="Replace the model that is there.")] = False,
@@ -50,7 +53,7 @@ def fit(
         from gapmin.study.model import fit_study
 
         model = fit_study(
-            StudyFiles(target, source, label, task, drop or ()),
+            StudyFiles(target, source, label, task, drop or (), na=na or (), keep=keep or (), text=not no_text),
             n_jobs=jobs or -1,
             random_state=seed,
             verbose=int(sys.stderr is not None and sys.stderr.isatty()),

@@ -45,11 +45,12 @@ GAPMIN_PARTS = (
     "gapmin.domains.TargetShuffleSplit",
     "gapmin.gap.PerformanceGap",
     "gapmin.linear._setting.Facts",
+    *_of("gapmin.study.features", "DateFeatures", "TextFeatures"),
     FITTED_LEARNER,
     MIXTURE,
     *_of("gapmin.transfer.result", "Evidence", "Hypothesis", "Score", "SourceVerdict"),
 )
-"""What fitted estimators of gapmin hold: results and splitters, plain values all, and means of models."""
+"""What fitted estimators of gapmin hold: results and splitters, plain values all, means of models, and preparation."""
 
 TREE_ESTIMATORS = _of(
     "sklearn.tree._classes",

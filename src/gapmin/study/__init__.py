@@ -1,12 +1,13 @@
 """People's own tables: read them, align their columns, and find out whether the other files help.
 
-`read_study` takes the path of a target and those of its sources, `compare_study` says which sources help,
+`read_study` takes a target and its sources, as files or frames, `compare_study` says which sources help,
 `preprocessor` makes the first step of a pipeline, and `Schema.conform` checks the rows of a new file. Needs pandas,
 which the extra ``cli`` brings.
 """
 
 from ._messages import TableError
 from .compare import check_study, compare_study
+from .comparison import TableComparison
 from .methods import OURS, POOLED, TARGET_ONLY
 from .preprocessing import preprocessor
 from .reading import TableFile, read_table, read_tables
@@ -26,6 +27,7 @@ __all__ = [
     "Study",
     "StudyComparison",
     "StudyFiles",
+    "TableComparison",
     "TableError",
     "TableFile",
     "check_study",

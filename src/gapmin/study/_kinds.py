@@ -1,18 +1,22 @@
-"""Which columns of several files are used, and as what: numbers, booleans or categories."""
+"""Which columns of several files are used, and as what: numbers, booleans, categories, dates or free text."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
-from itertools import pairwise
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
-from gapmin._utils.text import counted, quoted
+from gapmin._utils.text import counted, format_number, quoted
 
+from ._dates import days_come_first
+from ._left_out import FEWEST_COUNTED, counts_rows, is_identifier
 from ._messages import name_columns
-from ._values import MOSTLY, Profile, kind_of_dtype, number_blocks, profile
+from ._missing import find_codes, mark_notes, marks_in
+from ._values import MOSTLY, Profile, kind_of_dtype, number_blocks, parse_number, profile
 from .schema import Column
 
 if TYPE_CHECKING:
@@ -20,113 +24,146 @@ if TYPE_CHECKING:
 
 MOST_LEVELS = 30
 _ID_ROWS, _ID_SHARE = 50, 0.9
-_FEWEST_NUMBERED = 10
+_TEXT_SHARE, _FEWEST_WORDS = 0.5, 3
+"""Free text: at least half of the rows of the largest file have one of their own, of three words on average."""
 _FEW_NOTES = 5
 
 
-def choose_columns(frames: Mapping[str, pd.DataFrame], names: Sequence[str], notes: list[str]) -> tuple[Column, ...]:
-    """Return the columns to use, and note why the others are dropped; the first frame is the target's."""
+@dataclass(frozen=True)
+class _InFile:
+    """What a file has in a column.
+
+    Attributes
+    ----------
+    only : str or None
+        The value, where every row that has one has the same.
+    n_values, n_missing : int
+    """
+
+    only: str | None
+    n_values: int
+    n_missing: int
+
+
+def choose_columns(
+    frames: Mapping[str, pd.DataFrame],
+    names: Sequence[str],
+    notes: list[str],
+    keep: Collection[str] = (),
+    *,
+    text: bool = True,
+) -> tuple[Column, ...]:
+    """Return the columns to use, and note why the others are left out; the first frame is the target's.
+
+    Of ids, row counters and columns that name the file, those in `keep` are used; without `text`, no free text is.
+    """
     files = list(frames)
-    read_as = {
-        file: dict(zip(names, map(kind_of_dtype, frame[list(names)].dtypes), strict=True))
-        for file, frame in frames.items()
-    }
-    plain = [name for name in names if all(read_as[file][name] == "number" for file in files)]
-    plain_set = set(plain)
-    dropped: dict[str, list[str]] = {"empty": [], "constant": [], "date": [], "id": [], "numbering": []}
+    plain = _plain_numbers(frames, names)
+    left_out: dict[str, list[str]] = {why: [] for why in ("empty", "constant", "id", "text", "numbering", "file")}
     differing: list[str] = []
-    empty_in: dict[str, list[str]] = {file: [] for file in files}
-    usable = set()
-    for name, why in _plain_numbers(frames, plain, empty_in).items():
-        if not why and _numbers_rows(frames, name):
-            dropped["numbering"].append(name)
-        elif why:
-            dropped[why].append(name)
-        else:
-            usable.add(name)
-    columns = []
+    marks: dict[str, frozenset[str]] = {}
+    found: dict[str, dict[str, _InFile]] = {}
+    columns: list[Column] = []
     for name in names:
-        if name in plain_set:
-            if name in usable:
-                columns.append(Column(name, "number"))
-            continue
-        profiles = {file: profile(frames[file][name]) for file in files}
-        for file, seen in profiles.items():
-            if seen.n_values == 0 and file != files[0]:
-                empty_in[file].append(name)
-        kind, note = _kind(name, profiles)
-        if profiles[files[0]].n_values == 0:
-            kind = "empty"
-        elif kind in ("number", "boolean", "category") and _is_constant(profiles.values()):
-            kind = "constant"
-        if kind in dropped:
-            dropped[kind].append(name)
-        if note and kind not in ("empty", "constant"):
+        profiles: dict[str, Profile] = {}
+        kind, note = "number", ""
+        if name in plain:
+            here = plain[name]
+        else:
+            profiles = {file: profile(frames[file][name]) for file in files}
+            kind, note, profiles, missing = _kind_and_marks(name, profiles)
+            here = {file: _summary(seen) for file, seen in profiles.items()}
+            if missing:
+                marks[name] = missing
+        why = _why_left_out(frames, name, here, keep) or ("" if kind != "id" or name in keep else kind)
+        if not why and (kind == "dropped" or (kind == "text" and not text)):
+            why = kind
+        if note and why in ("", "dropped"):
             differing.append(note)
-        if kind in ("number", "boolean"):
-            columns.append(Column(name, kind))
-        elif kind == "category":
-            columns.append(Column(name, kind, _levels(profiles.values())))
-    notes += [*_drop_notes(dropped, empty_in, files), *differing[:_FEW_NOTES]]
+        found[name] = here
+        if why:
+            left_out.setdefault(why, []).append(name)
+            continue
+        levels = _levels(profiles.values()) if kind in ("category", "id") else ()
+        day_first = kind == "date" and _day_first(name, profiles.values(), notes)
+        missing_marks = tuple(sorted(marks.get(name, ())))
+        columns.append(Column(name, "category" if kind == "id" else kind, levels, missing_marks, day_first))
+    notes += [*_drop_notes(left_out, found, files), *mark_notes(_of(columns, marks)), *differing[:_FEW_NOTES]]
     if len(differing) > _FEW_NOTES:
         notes.append(f"the same or alike in {counted(len(differing) - _FEW_NOTES, 'more column')}")
+    texts = [column.name for column in columns if column.kind == "text"]
+    if texts:
+        notes.append(f"{name_columns(texts)}: free text; its most common words are used (--no-text leaves it out)")
     many = [column.name for column in columns if len(column.levels) > MOST_LEVELS]
     if many:
         notes.append(f"{name_columns(many)}: more than {MOST_LEVELS} different texts; the rarest are pooled as one")
-    return tuple(columns)
+    notes += _constant_notes([column.name for column in columns], found)
+    codes = find_codes(frames, [column.name for column in columns if column.kind == "number"], notes)
+    return tuple(replace(each, missing=(*each.missing, *codes.get(each.name, ()))) for each in columns)
 
 
-def _plain_numbers(
-    frames: Mapping[str, pd.DataFrame], names: Sequence[str], empty_in: dict[str, list[str]]
-) -> dict[str, str]:
-    """Return why each column of numbers is dropped ("empty", "constant"), or "" for those that are kept."""
-    least = np.full(len(names), np.inf)
-    most = np.full(len(names), -np.inf)
-    gaps = np.zeros(len(names), dtype=bool)
-    target_empty = np.zeros(len(names), dtype=bool)
-    for place, (file, frame) in enumerate(frames.items()):
-        start = 0
-        for some, block in number_blocks(frame, names):
-            part = slice(start, start + len(some))
-            start += len(some)
-            missing = np.isnan(block)
-            empty = np.asarray(missing.all(axis=0))
-            gaps[part] |= missing.any(axis=0)
-            least[part] = np.fmin(least[part], np.fmin.reduce(block, axis=0))
-            most[part] = np.fmax(most[part], np.fmax.reduce(block, axis=0))
-            if place == 0:
-                target_empty[part] = empty
-            else:
-                empty_in[file] += [name for name, here in zip(some, empty.tolist(), strict=True) if here]
-    constant = (least == most) & ~gaps
-    return {name: "empty" if target_empty[j] else "constant" if constant[j] else "" for j, name in enumerate(names)}
+def _day_first(name: str, profiles: Iterable[Profile], notes: list[str]) -> bool:
+    day_first, undecided = days_come_first(text for seen in profiles for text in seen.counts)
+    if undecided:
+        order = "day before month" if day_first else "month before day"
+        notes.append(f"column {quoted(name)} has dates such as {quoted(undecided)}: read as {order}")
+    return day_first
 
 
-def _numbers_rows(frames: Mapping[str, pd.DataFrame], name: str) -> bool:
-    """Whether a column has whole numbers, in no order but without a gap, none in two files: it tells files apart.
+def _of(columns: Iterable[Column], marks: Mapping[str, frozenset[str]]) -> dict[str, frozenset[str]]:
+    return {column.name: marks[column.name] for column in columns if column.name in marks}
 
-    Some rows may have gone, for want of a label: up to half of the numbers may lack.
+
+def _plain_numbers(frames: Mapping[str, pd.DataFrame], names: Sequence[str]) -> dict[str, dict[str, _InFile]]:
+    """Return what each file has in the columns that every file has as numbers."""
+    kinds = [frame[list(names)].dtypes.map(kind_of_dtype) for frame in frames.values()]
+    plain = [name for name in names if all(each[name] == "number" for each in kinds)]
+    found: dict[str, dict[str, _InFile]] = {name: {} for name in plain}
+    for file, frame in frames.items():
+        for some, block in number_blocks(frame, plain):
+            n_missing = np.isnan(block).sum(axis=0)
+            least: NDArray[np.float64] = np.fmin.reduce(block, axis=0)
+            most = np.fmax.reduce(block, axis=0)
+            for name, low, high, n_gone in zip(some, least.tolist(), most.tolist(), n_missing.tolist(), strict=True):
+                found[name][file] = _InFile(f"{low:g}" if low == high else None, len(block) - n_gone, n_gone)
+    return found
+
+
+def _summary(seen: Profile) -> _InFile:
+    return _InFile(next(iter(seen.counts)) if len(seen.counts) == 1 else None, seen.n_values, seen.n_missing)
+
+
+def _why_left_out(
+    frames: Mapping[str, pd.DataFrame], name: str, here: Mapping[str, _InFile], keep: Collection[str]
+) -> str:
+    """Return why a column is of no use whatever its kind, or "". Where it is also missing, that tells something."""
+    in_files = list(here.values())
+    if in_files[0].n_values == 0:
+        return "empty"
+    if all(each.only is not None and not each.n_missing for each in in_files):
+        values = {each.only for each in in_files}
+        return "constant" if len(values) == 1 else "" if name in keep else "file"
+    if name in keep:
+        return ""
+    return "numbering" if counts_rows(frames, name) else "id" if is_identifier(frames, name) else ""
+
+
+def _kind_and_marks(name: str, profiles: dict[str, Profile]) -> tuple[str, str, dict[str, Profile], frozenset[str]]:
+    """Return what a column is, a note, its profiles without marks of missing values, and these marks.
+
+    A mark means a missing value where all else is numbers; among texts it is a text like any other.
     """
-    spans = []
-    for frame in frames.values():
-        values = frame[name]
-        if values.dtype.kind not in "iu" or len(values) < _FEWEST_NUMBERED or not values.is_unique:
-            return False
-        spans.append((int(values.min()), int(values.max())))
-        if spans[-1][1] - spans[-1][0] + 1 > 2 * len(values):
-            return False
-    spans.sort()
-    return all(one[1] < other[0] for one, other in pairwise(spans))
-
-
-def _is_constant(profiles: Iterable[Profile]) -> bool:
-    """Whether a column has one value everywhere; where it is also missing, that tells something."""
-    every = list(profiles)
-    return not any(seen.n_missing for seen in every) and len({text for seen in every for text in seen.counts}) == 1
+    marks = marks_in(profiles.values())
+    if marks:
+        bare = {file: seen.without(marks) for file, seen in profiles.items()}
+        kind, note = _kind(name, bare)
+        if kind in ("number", "date", "empty"):
+            return kind, note, bare, marks
+    return *_kind(name, profiles), profiles, frozenset()
 
 
 def _kind(name: str, profiles: Mapping[str, Profile]) -> tuple[str, str]:
-    """Return what a column is, "date" and "id" for those that cannot be used, and a note where files differ."""
+    """Return what a column is, "id" and "dropped" for those that cannot be used, and a note where files differ."""
     full = {file: seen for file, seen in profiles.items() if seen.n_values}
     if not full:
         return "empty", ""
@@ -141,7 +178,7 @@ def _kind(name: str, profiles: Mapping[str, Profile]) -> tuple[str, str]:
     if mixed_truths and all(shares[file] >= MOSTLY for file in full if file not in mixed_truths):
         first = sorted(mixed_truths)[0]
         return "number", f"column {quoted(name)} is true and false in {first} but numbers elsewhere: taken as 1 and 0"
-    if min(shares.values()) >= MOSTLY:
+    if _is_measure(full, shares):
         return "number", ""
     largest = max(full.values(), key=lambda seen: seen.n_values)
     is_id = largest.n_values > _ID_ROWS and len(largest.counts) >= _ID_SHARE * largest.n_values
@@ -151,17 +188,47 @@ def _kind(name: str, profiles: Mapping[str, Profile]) -> tuple[str, str]:
         note = f"column {quoted(name)} has numbers in {numbers[0]} but texts in {words[0]}"
         if is_id:
             return "dropped", f"{note}, too many to be a category: dropped; write it alike in every file to use it"
-        return "category", f"{note}: taken as a category; write it alike in every file if it is a number"
+        hint = _one_word_hint(full) or "write it alike in every file if it is a number"
+        return "category", f"{note}: taken as a category; {hint}"
+    if max(shares.values()) < _TEXT_SHARE and _is_free_text(largest):
+        return "text", ""
     if is_id:
         return "id", ""
     partly = max(shares.values())
     if partly > 0:
         most = max(shares, key=lambda file: shares[file])
-        return (
-            "category",
-            f"column {quoted(name)} mixes numbers ({partly:.0%} in {most}) and texts: taken as a category",
-        )
+        note = f"column {quoted(name)} mixes numbers ({partly:.0%} in {most}) and texts: taken as a category"
+        hint = _one_word_hint(full)
+        return "category", f"{note}; {hint}" if hint else note
     return "category", ""
+
+
+def _is_free_text(largest: Profile) -> bool:
+    n_distinct = len(largest.counts)
+    if n_distinct <= MOST_LEVELS or n_distinct < _TEXT_SHARE * largest.n_values:
+        return False
+    return sum(len(text.split()) for text in largest.counts) >= _FEWEST_WORDS * n_distinct
+
+
+def _is_measure(full: Mapping[str, Profile], shares: Mapping[str, float]) -> bool:
+    """Whether a column is of numbers, with stray words here and there.
+
+    Either hardly any value of any file is a word; or at least half of the files are so clean, in no file do words
+    outnumber numbers, and there are more different numbers than a category may have levels: dirt of some files.
+    """
+    n_clean = sum(share >= MOSTLY for share in shares.values())
+    if n_clean == len(shares):
+        return True
+    if 2 * n_clean < len(shares) or min(shares.values()) <= 0.5:
+        return False
+    numbers = {text for seen in full.values() for text in seen.counts if not np.isnan(parse_number(text))}
+    return len(numbers) > MOST_LEVELS
+
+
+def _one_word_hint(full: Mapping[str, Profile]) -> str:
+    """Return what to do where a single word stands among numbers."""
+    words = {text for seen in full.values() for text in seen.counts if np.isnan(parse_number(text))}
+    return f"if {quoted(*words)} means missing, add --na {quoted(*words)}" if len(words) == 1 else ""
 
 
 def _levels(profiles: Iterable[Profile]) -> tuple[str, ...]:
@@ -172,18 +239,42 @@ def _levels(profiles: Iterable[Profile]) -> tuple[str, ...]:
     return tuple(sorted(totals, key=lambda text: (-totals[text], text)))
 
 
-def _drop_notes(dropped: Mapping[str, list[str]], empty_in: Mapping[str, list[str]], files: Sequence[str]) -> list[str]:
+def _constant_notes(names: Sequence[str], found: Mapping[str, Mapping[str, _InFile]]) -> list[str]:
+    """Say where a column has one value in a file and several in others: a value that was never measured, perhaps."""
+    notes = []
+    for name in names:
+        varies = any(each.only is None and each.n_values for each in found[name].values())
+        for file, each in found[name].items():
+            if varies and each.only is not None and each.n_values >= max(FEWEST_COUNTED, each.n_missing):
+                notes.append(
+                    f"column {quoted(name)} is {_shown(each.only)} in every row of {file} but varies elsewhere: kept; "
+                    f"if that means missing, add --na {name}={each.only}"
+                )
+    more = len(notes) - _FEW_NOTES
+    return [*notes[:_FEW_NOTES], *([f"the same in {counted(more, 'more column')}"] if more > 0 else [])]
+
+
+def _shown(value: str) -> str:
+    number = parse_number(value)
+    return quoted(value) if np.isnan(number) else format_number(number)
+
+
+def _drop_notes(
+    left_out: Mapping[str, list[str]], found: Mapping[str, Mapping[str, _InFile]], files: Sequence[str]
+) -> list[str]:
+    keep = "; --keep COLUMN uses one"
     reasons = {
         "empty": f"without a value in the target {files[0]}",
         "constant": "with the same value in every row",
-        "date": "with dates or times (to use one, turn it into numbers first, such as the year or the days since)",
-        "id": "in which nearly every row has a text of its own, such as ids, names or free text",
-        "numbering": "which number the rows, in each file from elsewhere on",
+        "id": f"in which nearly every row has a value of its own, such as ids or names{keep}",
+        "text": "with free text: as asked",
+        "numbering": f"which count the rows{keep}",
+        "file": f"with one value in each file and another in others, which name the file{keep}",
     }
-    notes = [f"dropped {name_columns(dropped[why])}: {reason}" for why, reason in reasons.items() if dropped[why]]
-    gone = set(dropped["empty"])
-    for file, names in empty_in.items():
-        kept = [name for name in names if name not in gone]
-        if kept:
-            notes.append(f"{file} has no value in {name_columns(kept)}: filled in as the other files suggest")
+    notes = [f"dropped {name_columns(left_out[why])}: {reason}" for why, reason in reasons.items() if left_out[why]]
+    gone = {name for names in left_out.values() for name in names}
+    for file in files[1:]:
+        empty = [name for name, here in found.items() if name not in gone and here[file].n_values == 0]
+        if empty:
+            notes.append(f"{file} has no value in {name_columns(empty)}: filled in as the other files suggest")
     return notes

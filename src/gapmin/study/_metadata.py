@@ -14,7 +14,7 @@ from gapmin.transfer.explanation import RowUse, WeightGroup
 
 @dataclass(frozen=True)
 class StudyFile:
-    """A file that a model was made with.
+    """A file, or a frame, that a model was made with.
 
     Attributes
     ----------
@@ -22,7 +22,7 @@ class StudyFile:
     name : str
         What the file is called in tables; no two of a study are called alike.
     file : str
-        Its name without the folder.
+        Its name without the folder; empty for a frame.
     n_rows : int
         Rows that were used: with a label, and of a class that the target has.
     sha256 : str
@@ -66,7 +66,8 @@ def from_json(about: Mapping[str, Any]) -> dict[str, Any]:
         "notes": tuple(map(_text, about["notes"])),
         "asked": {
             "task": None if asked["task"] is None else _text(asked["task"]),
-            "drop": [_text(each) for each in asked["drop"]],
+            **{name: [_text(each) for each in asked[name]] for name in ("drop", "na", "keep")},
+            "text": bool(asked["text"]),
             "seed": int(asked["seed"]),
         },
     }

@@ -77,6 +77,14 @@ class TextFormat:
     lines_before_header: int
     notes: tuple[str, ...]
 
+    def with_point(self, text: str) -> str:
+        """Return a number of the file with a decimal point and nothing between thousands; another text as it is."""
+        if self.decimal == "," and (_COMMA_DECIMAL.fullmatch(text) or _POINT_THOUSANDS.fullmatch(text)):
+            return text.replace(self.thousands or " ", "").replace(",", ".")
+        if self.thousands == "," and _COMMA_THOUSANDS.fullmatch(text):
+            return text.replace(",", "")
+        return text
+
 
 def inspect_text(path: Path, *, compressed: bool) -> TextFormat:
     """Read a text file once, in constant memory, and return how it is written, or raise a `TableError`."""

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Iterator, Sequence
+from dataclasses import dataclass, replace
 from functools import cache
 from math import isnan, nan
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
+
+from ._dates import is_date, text_to_days, timestamps_to_days
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -25,10 +27,6 @@ LARGEST = 1e100
 _CELLS_AT_ONCE = 2_000_000
 _TRUTH = {"true": 1.0, "false": 0.0}
 _WHOLE = re.compile(r"[+-]?\d+\.0+")
-_DATE = re.compile(
-    r"\d{4}[-/.]\d{1,2}([-/.]\d{1,2}([ T]\d{1,2}:\d{2}(:\d{2}([.,]\d+)?)?\s*(Z|UTC|[+-]\d{2}:?\d{2})?)?)?"
-    r"|\d{1,2}[-/.]\d{1,2}[-/.](\d{4}|\d{2})( \d{1,2}:\d{2}(:\d{2})?)?|\d{1,2}:\d{2}(:\d{2})?"
-)
 
 
 @dataclass(frozen=True)
@@ -54,11 +52,17 @@ class Profile:
         if self.read_as != "text":
             return float(self.read_as == test)
         tests: dict[str, Callable[[str], Any]] = {
-            "number": lambda text: not isnan(_number(text)),
+            "number": lambda text: not isnan(parse_number(text)),
             "boolean": lambda text: text.lower() in _TRUTH,
-            "date": _DATE.fullmatch,
+            "date": is_date,
         }
         return sum(n for text, n in self.counts.items() if tests[test](text)) / max(self.n_values, 1)
+
+    def without(self, marks: Collection[str]) -> Profile:
+        """Return the profile with some texts, given in small letters, as missing."""
+        counts = Counter({text: n for text, n in self.counts.items() if text.lower() not in marks})
+        n_gone = self.counts.total() - counts.total()
+        return replace(self, counts=counts, n_values=self.n_values - n_gone, n_missing=self.n_missing + n_gone)
 
 
 @cache
@@ -101,12 +105,13 @@ def as_texts(column: pd.Series) -> NDArray[Any]:
         text = known.get(key)
         if text is None:
             # One object for all gaps: NaN differs from itself, and a Counter would keep each.
-            text = known[key] = nan if missing[row] else _plain(value)
+            text = known[key] = nan if missing[row] else plain_text(value)
         texts[row] = text
     return texts
 
 
-def _plain(value: Any) -> Any:
+def plain_text(value: Any) -> Any:
+    """Return a value as text without spaces around it, NaN for a blank; 1.0 is "1", True is "true"."""
     if isinstance(value, str):
         text = value.strip()
         if text.lower() in _TRUTH:  # in whatever case: a file with nothing else in the column has no texts there
@@ -130,7 +135,7 @@ def as_numbers(column: pd.Series) -> NDArray[np.float64]:
     """Return values as float64: NaN where one is missing or is no number, true and false as 1 and 0."""
     if kind_of_dtype(column.dtype) in ("number", "boolean"):
         return np.array(column.to_numpy(dtype=np.float64, na_value=np.nan))
-    return _mapped(column, lambda text: _TRUTH.get(text.lower(), _number(text)))
+    return _mapped(column, lambda text: _TRUTH.get(text.lower(), parse_number(text)))
 
 
 def as_truths(column: pd.Series) -> NDArray[np.float64]:
@@ -142,13 +147,21 @@ def as_truths(column: pd.Series) -> NDArray[np.float64]:
     return numbers
 
 
+def as_days(column: pd.Series, day_first: bool) -> NDArray[np.float64]:
+    """Return dates and times as days since 1970, NaN where one is missing or is none."""
+    kind = kind_of_dtype(column.dtype)
+    if kind == "text":
+        return _mapped(column, lambda text: text_to_days(text, day_first))
+    return timestamps_to_days(column) if kind == "date" else np.full(len(column), nan)
+
+
 def _mapped(column: pd.Series, number: Callable[[str], float]) -> NDArray[np.float64]:
     remembered = cache(number)
     texts = as_texts(column)
     return np.array([remembered(text) if isinstance(text, str) else nan for text in texts.tolist()], dtype=np.float64)
 
 
-def _number(text: str) -> float:
+def parse_number(text: str) -> float:
     """Return a text as a number, NaN if it is none; Python itself would take 1_000."""
     try:
         return nan if "_" in text else float(text)

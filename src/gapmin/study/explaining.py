@@ -13,7 +13,8 @@ from gapmin.transfer import Explanation, explain
 
 from ._messages import TableError, did_you_mean
 from ._values import as_numbers, as_texts, kind_of_dtype
-from .model import StudyModel, file_sha256, rows_in_files, with_file_rows
+from .inputs import GivenTable
+from .model import StudyModel, rows_in_files, with_file_rows
 from .reading import read_table
 from .study import Study, StudyFiles
 
@@ -44,8 +45,8 @@ def explain_files(
         When a file is not the one that the model was made with, or a column is in none of them.
     """
     paths = _match_files(model, target, sources)
-    label, asked = model.schema.label, model.asked
-    study = StudyFiles(paths[0], paths[1:], label, asked["task"], asked["drop"]).read()
+    asked = {name: value for name, value in model.asked.items() if name != "seed"}
+    study = StudyFiles(paths[0], paths[1:], model.schema.label, **asked).read()
     X, y, sample_domain = study.stack()
     fitted = model.pipeline[-1]
     if study.schema != model.schema or len(fitted.sample_weight_) != len(y):
@@ -68,7 +69,7 @@ def _match_files(model: StudyModel, target: Path, sources: Sequence[Path]) -> li
     found = {}
     for path in (target, *sources):
         try:
-            found[path] = file_sha256(path)
+            found[path] = GivenTable(path.name, str(path), path).sha256()
         except OSError as error:
             raise TableError(f"{path} cannot be read ({error.strerror}): check its name and permissions") from error
     if found[target] != model.files[0].sha256:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ctypes
-import hashlib
 import os
 import sys
 from collections.abc import Callable, Mapping, Sequence
@@ -21,11 +20,11 @@ from gapmin.saved import ModelFileError, load_model, save_model
 from gapmin.transfer import Evidence, Explanation, explain
 from gapmin.transfer.explanation import RowUse
 
-from ._limits import check_regular
 from ._metadata import StudyFile, from_json
 from .answer import column_names, named, prepared, search_notes, transfer_model
+from .inputs import FilePath, GivenTable, given_tables, table_from_frame
 from .schema import Schema
-from .study import FilePath, Study, StudyFiles
+from .study import Study, StudyFiles
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -57,7 +56,7 @@ class StudyModel:
     notes : tuple of str
         What was decided, dropped and changed when the files were read.
     asked : dict
-        The "task" and "drop" that `read_study` was given, and the "seed".
+        The "task", "drop", "na", "keep" and "text" that `read_study` was given, and the "seed".
     """
 
     pipeline: Pipeline
@@ -76,6 +75,11 @@ class StudyModel:
     def conform(self, frame: pd.DataFrame, file_name: str) -> tuple[pd.DataFrame, tuple[str, ...]]:
         """Return new rows as the pipeline takes them, and notes; see `Schema.conform`."""
         return self.schema.conform(frame, file_name)
+
+    def predict(self, frame: Any) -> NDArray[Any]:
+        """Return what is predicted for each row of a pandas or polars frame with the columns of the schema."""
+        rows, _ = self.conform(table_from_frame(frame, "the frame").frame, "the frame")
+        return np.asarray(self.pipeline.predict(rows))
 
     def about(self) -> dict[str, Any]:
         """Return all but the pipeline and the schema as JSON has it."""
@@ -120,7 +124,7 @@ def fit_study(
     Examples
     --------
     >>> import pathlib, tempfile
-    >>> text = "rooms,price\n" + "".join(f"{i},{i / 2}\n" for i in range(20))
+    >>> text = "rooms,price\n" + "".join(f"{i % 7},{i / 2}\n" for i in range(20))
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     files = [pathlib.Path(folder, name) for name in ("new.csv", "old.csv")]
     ...     _ = [file.write_text(text) for file in files]
@@ -128,11 +132,11 @@ def fit_study(
     >>> model.source_names, [each.n_rows for each in model.files]
     (['old'], [20, 20])
     """
-    paths = [Path(files.target), *map(Path, files.sources)]
+    tables = given_tables(files.target, files.sources)
     study = files.read()
     notes = [*study.notes, *search_notes(study, random_state)]
     on_read(study, notes)
-    made_with = _study_files(study, paths)
+    made_with = _study_files(study, tables)
     schema, rows = study.schema, rows_in_files(study)
     _release_memory()
     X, y, sample_domain = study.stack()
@@ -154,8 +158,8 @@ def fit_study(
         made_with,
         named(model.evidence_, names, column_names(prepare)),
         with_file_rows(found, sample_domain, made_with, rows),
-        tuple(_without_folders(note, paths) for note in notes),
-        {"task": files.task, "drop": list(files.drop), "seed": random_state},
+        tuple(_without_folders(note, [each.shown for each in tables]) for note in notes),
+        files.asked() | {"seed": random_state},
     )
 
 
@@ -173,13 +177,6 @@ def load_study_model(path: FilePath) -> StudyModel:
         raise ModelFileError(
             f"{path} is not used, for what it says of its columns and files is wrong ({problem}): fit the model again"
         ) from error
-
-
-def file_sha256(path: FilePath) -> str:
-    """Return the SHA-256 of a regular file, read piece by piece."""
-    check_regular(Path(path))
-    with open(path, "rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def rows_in_files(study: Study) -> dict[str, NDArray[np.int64]]:
@@ -213,19 +210,18 @@ def _release_memory() -> None:
         ctypes.CDLL(None).malloc_trim(0)
 
 
-def _study_files(study: Study, paths: Sequence[Path]) -> tuple[StudyFile, ...]:
-    names = [study.target_name, *study.sources]
+def _study_files(study: Study, tables: Sequence[GivenTable]) -> tuple[StudyFile, ...]:
     sizes = [len(y) for _, y in (study.target, *study.sources.values())]
     roles = ["target", *("source" for _ in study.sources)]
     return tuple(
-        StudyFile(role, name, path.name, size, file_sha256(path))
-        for role, name, path, size in zip(roles, names, paths, sizes, strict=True)
+        StudyFile(role, table.name, "" if table.path is None else table.path.name, size, table.sha256())
+        for role, table, size in zip(roles, tables, sizes, strict=True)
     )
 
 
-def _without_folders(note: str, paths: Sequence[Path]) -> str:
+def _without_folders(note: str, shown: Sequence[str]) -> str:
     """Take the folders out of a note: a model file may go to people whom they do not concern."""
-    for path in sorted(map(str, paths), key=len, reverse=True):
+    for path in sorted(shown, key=len, reverse=True):
         if os.sep in path:
             note = note.replace(path, Path(path).name)
     return note

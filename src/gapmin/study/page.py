@@ -173,7 +173,9 @@ def python_code(comparison: StudyComparison, files: StudyFiles) -> str:
     """Return the lines of Python that make the same model and the same evidence."""
     kind = "TransferClassifierCV" if comparison.task == "classification" else "TransferRegressorCV"
     options = [f"task={files.task!r}"] if files.task else []
-    options += [f"drop={list(files.drop)!r}"] if files.drop else []
+    for name in ("drop", "na", "keep"):
+        options += [f"{name}={list(getattr(files, name))!r}"] if getattr(files, name) else []
+    options += [] if files.text else ["text=False"]
     options += [f"max_source_rows={files.max_source_rows}"] if files.max_source_rows else []
     options += [f"random_state={comparison.random_state}"]
     sources = "".join(f"        {replace_unprintable(str(source))!r},\n" for source in files.sources)

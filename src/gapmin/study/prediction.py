@@ -16,6 +16,7 @@ from gapmin._utils.text import one_line
 
 from ._labels import to_classes
 from ._messages import TableError, free_name, import_pandas
+from ._missing import without_tokens
 from ._text import inspect_text
 from ._values import as_numbers, is_missing, kind_of_dtype
 from .model import StudyModel
@@ -94,7 +95,7 @@ def _errors(schema: Schema, frame: pd.DataFrame, predicted: NDArray[Any]) -> dic
     """Return the error on the rows whose label is known, None where there is none."""
     if schema.label not in frame.columns:
         return None
-    labels = frame[schema.label]
+    labels = without_tokens(frame[schema.label], schema.missing)
     known = ~is_missing(labels)
     if schema.task == "regression":
         known &= np.isfinite(as_numbers(labels))
@@ -116,7 +117,7 @@ def _read_cells(table: TableFile) -> pd.DataFrame:
 
     Numbers with decimal commas, or with marks between thousands, are written as the predictions are: with a point.
     """
-    if is_parquet(table.path):
+    if table.path is None or is_parquet(table.path):
         return table.frame
     compressed = split_ending(table.path)[2]
     form = inspect_text(table.path, compressed=compressed)

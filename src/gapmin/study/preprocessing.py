@@ -1,4 +1,4 @@
-"""From a study's columns to the numbers that a model takes: scikit-learn's own steps, nothing else."""
+"""From a study's columns to the numbers that a model takes."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
 from ._kinds import MOST_LEVELS
+from .features import DateFeatures, TextFeatures
 from .schema import Schema
 
 __all__ = ["preprocessor"]
@@ -19,7 +20,8 @@ def preprocessor(schema: Schema) -> ColumnTransformer:
     Numbers: the median where one is missing and a column that says so, then mean 0 and variance 1. Booleans: 0 and 1,
     the more frequent where one is missing. Categories: a column for each of the 29 most common texts and one for the
     rest, or one for each of up to 30; a missing value is a text of its own; a text not seen in training counts
-    as one of the rest, or as none where there is no rest.
+    as one of the rest, or as none where there is no rest. Dates: year, month, weekday, hour, elapsed days and whether
+    the date is missing, as far as they vary, scaled like numbers. Free text: the TF-IDF of its 100 most common words.
 
     Parameters
     ----------
@@ -47,6 +49,8 @@ def preprocessor(schema: Schema) -> ColumnTransformer:
     )
     booleans = SimpleImputer(strategy="most_frequent", keep_empty_features=True)
     categories = OneHotEncoder(handle_unknown="infrequent_if_exist", max_categories=MOST_LEVELS, sparse_output=False)
-    steps = {"number": numbers, "boolean": booleans, "category": categories}
+    dates = make_pipeline(DateFeatures(), SimpleImputer(strategy="median", keep_empty_features=True), StandardScaler())
+    steps = {"number": numbers, "boolean": booleans, "category": categories, "date": dates}
     parts = [(kind, step, schema.of_kind(kind)) for kind, step in steps.items() if schema.of_kind(kind)]
+    parts += [(f"text {place}", TextFeatures(), [name]) for place, name in enumerate(schema.of_kind("text"), start=1)]
     return ColumnTransformer(parts, sparse_threshold=0, verbose_feature_names_out=False)

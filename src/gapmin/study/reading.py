@@ -16,8 +16,9 @@ from gapmin._utils.text import counted, listed, quoted
 
 from ._limits import check_regular
 from ._messages import TableError, free_name, import_pandas, name_columns
+from ._missing import MISSING_MARKS
 from ._text import TextFormat, inspect_text
-from ._values import as_numbers, is_missing
+from ._values import as_numbers, is_missing, kind_of_dtype
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -33,11 +34,12 @@ _CELLS_AT_ONCE = 1_000_000
 
 @dataclass(frozen=True)
 class TableFile:
-    """A file and what was in it.
+    """A file, or a frame, and what was in it.
 
     Attributes
     ----------
-    path : Path
+    path : Path or None
+        None for a frame.
     name : str
         Of the file, without its folder and ending.
     frame : pandas.DataFrame
@@ -46,7 +48,7 @@ class TableFile:
         What was done to read it that its owner may not expect.
     """
 
-    path: Path
+    path: Path | None
     name: str
     frame: pd.DataFrame
     notes: tuple[str, ...] = ()
@@ -110,7 +112,7 @@ def read_table(path: str | os.PathLike[str], as_text: Collection[str] = ()) -> T
         raise TableError(f"{place} does not fit into memory: give fewer rows or columns") from error
     if len(frame) == 0:
         raise TableError(f"{place} has a header but no rows: give a file with rows below the header")
-    frame = _name_columns(place, frame, notes)
+    frame = name_table_columns(place, frame, notes)
     return TableFile(place, stem, frame, tuple(notes))
 
 
@@ -168,8 +170,22 @@ def _read_text(path: Path, compressed: bool, as_text: Collection[str], notes: li
         numbers = as_numbers(frame[place])
         if not np.isnan(numbers[~is_missing(frame[place])]).any():
             frame[place] = numbers
+    if form.decimal != "." or form.thousands is not None:
+        for place in set(range(len(form.names))) - form.other_marks - asked:
+            if kind_of_dtype(frame[place].dtype) == "text":
+                frame[place] = _with_points(frame[place], form)
     frame.columns = list(form.names)
     return frame
+
+
+def _with_points(column: pd.Series, form: TextFormat) -> pd.Series:
+    """Return a column in which words stand among numbers with the numbers written as Python writes them."""
+    written = {text: form.with_point(text) for text in column.dropna().unique()}
+    changed = column.map(written, na_action="ignore")
+    present = ~is_missing(changed)
+    numbers = as_numbers(changed[present])
+    words = np.isnan(numbers) & ~changed[present].str.strip().str.lower().isin(MISSING_MARKS).to_numpy()
+    return changed if 2 * np.count_nonzero(words) < present.sum() else column
 
 
 def text_chunks(
@@ -275,14 +291,17 @@ def _concatenate(pieces: list[Any]) -> Any:
     return pd.concat([pd.Series(piece).astype(dtype) for piece in pieces], ignore_index=True).array
 
 
-def _check_unique(path: Path, names: Sequence[str]) -> None:
+def _check_unique(path: object, names: Sequence[str]) -> None:
     twice = [name for name, n in Counter(names).items() if n > 1]
     if twice:
         raise TableError(f"{path} has more than one column called {listed(twice)}: rename or remove all but one")
 
 
-def _name_columns(path: Path, frame: pd.DataFrame, notes: list[str]) -> pd.DataFrame:
-    """Drop columns without a name that hold nothing or only number the rows; name the others by their place."""
+def name_table_columns(shown: object, frame: pd.DataFrame, notes: list[str]) -> pd.DataFrame:
+    """Return a frame without the unnamed columns that are empty or number the rows; others are named by their place.
+
+    The frame given may be changed; `shown` is what it is called in messages.
+    """
     names = [str(name).strip() for name in frame.columns]
     numbering, empty, unnamed = [], [], []
     for place, name in enumerate(names):
@@ -297,12 +316,12 @@ def _name_columns(path: Path, frame: pd.DataFrame, notes: list[str]) -> pd.DataF
             names[place] = f"column {place + 1}"
             unnamed.append(names[place])
     if numbering:
-        notes.append(f"{path} has a column without a name that numbers the rows: dropped")
+        notes.append(f"{shown} has a column without a name that numbers the rows: dropped")
     if empty:
-        notes.append(f"{path} has {counted(len(empty), 'column')} without a name and without values: dropped")
+        notes.append(f"{shown} has {counted(len(empty), 'column')} without a name and without values: dropped")
     if unnamed:
-        notes.append(f"{path} has {counted(len(unnamed), 'column')} without a name: called {name_columns(unnamed)}")
-    _check_unique(path, [name for name in names if name])
+        notes.append(f"{shown} has {counted(len(unnamed), 'column')} without a name: called {name_columns(unnamed)}")
+    _check_unique(shown, [name for name in names if name])
     frame.columns = names
     gone = {*numbering, *empty}
     return frame.iloc[:, [place for place in range(len(names)) if place not in gone]] if gone else frame

@@ -2,25 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from gapmin._utils.json_values import to_json
 from gapmin._utils.text import counted, listed, quoted
 
 from ._messages import TableError, at_row, did_you_mean, name_columns
-from ._values import LARGEST, MOSTLY, as_numbers, as_texts, as_truths, is_missing, kind_of_dtype, number_blocks
+from ._missing import MissingTokens, without_tokens
+from ._values import LARGEST, MOSTLY, as_days, as_numbers, as_texts, as_truths, is_missing, kind_of_dtype, number_blocks
 
 if TYPE_CHECKING:
     import pandas as pd
 
 __all__ = ["Column", "Schema"]
 
-KINDS = ("number", "boolean", "category")
+KINDS = ("number", "boolean", "category", "date", "text")
+_EXPECTED = {"number": "a number", "boolean": "true or false", "date": "a date"}
+_NOT_READ = {"number": "no number", "boolean": "neither true nor false", "date": "no date"}
 PREDICTION_TASKS = ("classification", "regression")
 LABEL_KINDS = ("text", "integer", "number", "boolean")
 _FEW_NOTES = 5
@@ -34,14 +38,20 @@ class Column:
     Attributes
     ----------
     name : str
-    kind : "number", "boolean" or "category"
+    kind : "number", "boolean", "category", "date" or "text"
     levels : tuple of str
         Of a category, the most common first; empty for the others.
+    missing : tuple of str
+        Texts and numbers that stand for a missing value in this column, in small letters.
+    day_first : bool
+        Of dates, whether 02.01.2020 is the second of January.
     """
 
     name: str
     kind: str
     levels: tuple[str, ...] = ()
+    missing: tuple[str, ...] = ()
+    day_first: bool = False
 
 
 @dataclass(frozen=True)
@@ -58,6 +68,8 @@ class Schema:
         The target's classes, in order; None in a regression.
     columns : tuple of Column
         In the order in which the model takes them.
+    missing : tuple of str
+        Texts and numbers that stand for a missing value in every column, the label too, in small letters.
 
     Examples
     --------
@@ -71,6 +83,7 @@ class Schema:
     label_kind: str
     classes: tuple[Any, ...] | None
     columns: tuple[Column, ...]
+    missing: tuple[str, ...] = ()
 
     @cached_property
     def names(self) -> tuple[str, ...]:
@@ -88,7 +101,7 @@ class Schema:
     @classmethod
     def from_dict(cls, given: Mapping[str, Any]) -> Schema:
         """Return the schema that `to_dict` wrote, or raise a `ValueError` that says what is wrong with it."""
-        parts = _fields(given, "the schema", {"label", "task", "label_kind", "classes", "columns"})
+        parts = _fields(given, "the schema", {"label", "task", "label_kind", "classes", "columns", "missing"})
         _is_text(parts["label"], "the schema's label")
         _is_among(parts["task"], PREDICTION_TASKS, "the schema's task")
         _is_among(parts["label_kind"], LABEL_KINDS, "the schema's label_kind")
@@ -98,6 +111,7 @@ class Schema:
             parts["label_kind"],
             _classes(parts["classes"], parts["task"], parts["label_kind"]),
             _columns(parts["columns"], parts["label"]),
+            _texts(parts["missing"], "the schema's missing values"),
         )
 
     def conform(self, frame: pd.DataFrame, file_name: str = "the table") -> tuple[pd.DataFrame, tuple[str, ...]]:
@@ -112,7 +126,8 @@ class Schema:
         Returns
         -------
         frame : pandas.DataFrame
-            The schema's columns in its order: numbers and booleans as float64, categories as text, NaN where missing.
+            The schema's columns in its order: numbers and booleans as float64, dates as days since 1970,
+            categories and free text as text, NaN where missing.
         notes : tuple of str
 
         Raises
@@ -146,8 +161,16 @@ class Schema:
             notes.append(
                 f"{file_name} has {counted(len(extra), 'column')} that the model does not use: {listed(extra)}"
             )
-        made = conform_values(frame[list(self.names)], self.columns, file_name, notes, strict=True)
+        rows = MissingTokens(frozenset(self.missing)).take_out(frame[list(self.names)])
+        made = conform_values(rows, self.columns, file_name, notes, strict=True)
         return made, tuple(notes)
+
+
+_READ: dict[str, Callable[[pd.Series, Column], NDArray[np.float64]]] = {
+    "number": lambda values, column: as_numbers(values),
+    "boolean": lambda values, column: as_truths(values),
+    "date": lambda values, column: as_days(values, column.day_first),
+}
 
 
 def conform_values(
@@ -161,18 +184,18 @@ def conform_values(
     new: list[str] = []
     beyond_in: dict[str, Any] = {}
     made: dict[str, Any] = {}
-    plain = [column.name for column in columns if column.kind == read_as[column.name] == "number"]
+    plain = [each.name for each in columns if each.kind == read_as[each.name] == "number" and not each.missing]
     for names, block in number_blocks(frame, plain):
         made.update(zip(names, np.array(block.T, order="C"), strict=True))
     for column in columns:
-        values = None if column.name in made else frame[column.name]
-        if column.kind == "category":
+        values = None if column.name in made else without_tokens(frame[column.name], column.missing)
+        if column.kind in ("category", "text"):
             made[column.name] = pd.Series(as_texts(values), index=frame.index, dtype=object)
-            new += _new_levels(column, made[column.name], file_name) if strict else []
+            new += _new_levels(column, made[column.name], file_name) if strict and column.kind == "category" else []
             continue
         if values is not None:
-            made[column.name] = as_numbers(values) if column.kind == "number" else as_truths(values)
-            stray += _unreadable_values(column, values, np.isnan(made[column.name]), file_name)
+            made[column.name] = _READ[column.kind](values, column)
+            stray += _unreadable_values(column, values, np.isnan(made[column.name]), file_name, strict=strict)
         numbers = made[column.name]
         beyond = np.abs(numbers) > LARGEST
         if beyond.any():
@@ -192,8 +215,8 @@ def conform_values(
     return whole.copy() if whole.size < _CELLS_TO_COPY else whole
 
 
-def _unreadable_values(column: Column, values: pd.Series, lost: Any, file_name: str) -> list[str]:
-    """Say which values of a column of numbers or booleans are none, or raise when they are too many."""
+def _unreadable_values(column: Column, values: pd.Series, lost: Any, file_name: str, *, strict: bool) -> list[str]:
+    """Say which values of a column of numbers or booleans are none; with `strict`, raise when they are too many."""
     present = ~is_missing(values)
     lost = lost & present
     if not lost.any():
@@ -201,15 +224,13 @@ def _unreadable_values(column: Column, values: pd.Series, lost: Any, file_name: 
     row = int(np.argmax(lost))
     n_lost, n_present = int(lost.sum()), int(present.sum())
     example = f"{quoted(values.iloc[row])} at {at_row(values.index[row])}"
-    expected = "a number" if column.kind == "number" else "true or false"
-    if n_lost > (1 - MOSTLY) * n_present + 1e-9:
+    if strict and n_lost > (1 - MOSTLY) * n_present + 1e-9:
         raise TableError(
-            f"{file_name} has {example} in column {quoted(column.name)}, where the model expects {expected} "
-            f"({n_lost:,} of {n_present:,} values are none): mend the column"
+            f"{file_name} has {example} in column {quoted(column.name)}, where the model expects "
+            f"{_EXPECTED[column.kind]} ({n_lost:,} of {n_present:,} values are none): mend the column"
         )
     what = "1 value is" if n_lost == 1 else f"{n_lost:,} values are"
-    kind = "no number" if column.kind == "number" else "neither true nor false"
-    return [f"{file_name}, column {quoted(column.name)}: {what} {kind} ({example}): taken as missing"]
+    return [f"{file_name}, column {quoted(column.name)}: {what} {_NOT_READ[column.kind]} ({example}): taken as missing"]
 
 
 def _new_levels(column: Column, texts: pd.Series, file_name: str) -> list[str]:
@@ -244,14 +265,14 @@ def _columns(given: Any, label: str) -> tuple[Column, ...]:
     columns = []
     for place, each in enumerate(given):
         what = f"column {place + 1} of the schema"
-        parts = _fields(each, what, {"name", "kind", "levels"})
+        parts = _fields(each, what, {"name", "kind", "levels", "missing", "day_first"})
         _is_text(parts["name"], f"the name of {what}")
         _is_among(parts["kind"], KINDS, f"the kind of {what}")
-        if not isinstance(parts["levels"], list | tuple) or not all(
-            isinstance(level, str) for level in parts["levels"]
-        ):
-            raise ValueError(f"the levels of {what} are {parts['levels']!r}: expected a list of texts")
-        columns.append(Column(parts["name"], parts["kind"], tuple(parts["levels"])))
+        levels = _texts(parts["levels"], f"the levels of {what}")
+        missing = _texts(parts["missing"], f"the missing values of {what}")
+        if not isinstance(parts["day_first"], bool):
+            raise ValueError(f"the day_first of {what} is {parts['day_first']!r}: expected true or false")
+        columns.append(Column(parts["name"], parts["kind"], levels, missing, parts["day_first"]))
     names = [column.name for column in columns]
     if len(set(names)) < len(names) or label in names:
         raise ValueError("the schema names a column twice, or its label among the columns: expected each name once")
@@ -264,6 +285,12 @@ def _fields(given: Any, what: str, expected: set[str]) -> Mapping[str, Any]:
     if set(given) != expected:
         raise ValueError(f"{what} has the fields {listed(given)}: expected {listed(sorted(expected))}")
     return given
+
+
+def _texts(given: Any, what: str) -> tuple[str, ...]:
+    if not isinstance(given, list | tuple) or not all(isinstance(each, str) for each in given):
+        raise ValueError(f"{what} are {given!r}: expected a list of texts")
+    return tuple(given)
 
 
 def _is_text(given: Any, what: str) -> None:

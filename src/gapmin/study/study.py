@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from pathlib import Path
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -17,8 +15,9 @@ from gapmin.domains import stack_domains
 from ._kinds import choose_columns
 from ._labels import LabelPlan, plan_labels, source_labels, subsample, target_labels
 from ._messages import TableError, did_you_mean, name_columns
+from ._missing import MissingTokens
 from ._values import as_numbers, is_missing, kind_of_dtype
-from .reading import distinct_names, read_table
+from .inputs import GivenTable, TableInput, given_tables
 from .schema import PREDICTION_TASKS, Schema, conform_values
 
 if TYPE_CHECKING:
@@ -26,7 +25,6 @@ if TYPE_CHECKING:
 
 __all__ = ["Study", "StudyFiles", "read_study"]
 
-FilePath = str | os.PathLike[str]
 LabelledFrame = tuple["pd.DataFrame", NDArray[Any]]
 
 
@@ -37,8 +35,9 @@ class Study:
     Attributes
     ----------
     target : (X, y)
-        A frame and an array. Every X has the schema's columns: numbers and booleans as float64, categories as
-        text in columns of objects, NaN where a value is missing. The index is the row of the file, from 0.
+        A frame and an array. Every X has the schema's columns: numbers and booleans as float64, dates as days since
+        1970, categories and free text in columns of objects, NaN where a value is missing. The index is the row of
+        the file, from 0.
     sources : dict of name to (X, y)
     schema : Schema
     notes : tuple of str
@@ -60,53 +59,72 @@ class Study:
 
 @dataclass(frozen=True)
 class StudyFiles:
-    """Which files make a study, and how they are read; see `read_study`.
+    """Which files or frames make a study, and how they are read; see `read_study`.
 
     Attributes
     ----------
-    target : path
-    sources : sequence of path
+    target : path or frame
+    sources : dict of name to path or frame, or sequence of path or frame
     label : str
     task : str or None
     drop : sequence of str
     max_source_rows : int or None
         Of each source.
+    na : sequence of str
+    keep : sequence of str
+    text : bool
     """
 
-    target: FilePath
-    sources: Sequence[FilePath]
+    target: TableInput
+    sources: Mapping[str, TableInput] | Sequence[TableInput]
     label: str
     task: str | None = None
     drop: Sequence[str] = ()
     max_source_rows: int | None = None
+    na: Sequence[str] = ()
+    keep: Sequence[str] = ()
+    text: bool = True
 
     def read(self, random_state: int = 0) -> Study:
         """Return the study; of a source with more than `max_source_rows`, the seed says which rows are drawn."""
         return read_study(**vars(self), random_state=random_state)
 
+    def asked(self) -> dict[str, Any]:
+        """Return how the files are to be read, as JSON has it; without `max_source_rows`."""
+        return {
+            "task": self.task,
+            "drop": list(self.drop),
+            "na": list(self.na),
+            "keep": list(self.keep),
+            "text": self.text,
+        }
+
 
 def read_study(
-    target: FilePath,
-    sources: Sequence[FilePath],
+    target: TableInput,
+    sources: Mapping[str, TableInput] | Sequence[TableInput],
     label: str,
     *,
     task: str | None = None,
     drop: Sequence[str] = (),
     max_source_rows: int | None = None,
+    na: Sequence[str] = (),
+    keep: Sequence[str] = (),
+    text: bool = True,
     random_state: int = 0,
 ) -> Study:
     r"""Read a target and its sources, and find out which columns can be used and what is to be predicted.
 
     Columns are matched by name. Rows without a label are dropped, and rows of classes that the target does not have;
-    columns too that a file lacks, that are empty in the target or the same everywhere, dates, and texts that differ
-    in every row. `Study.notes` says so.
+    columns too that a file lacks, that are empty in the target or the same everywhere, that count rows or name files,
+    and ids. `Study.notes` says so.
 
     Parameters
     ----------
-    target : path
-        The file of the domain that a model is wanted for.
-    sources : sequence of path
-        The others.
+    target : path or frame
+        The file, or the pandas or polars frame, of the domain that a model is wanted for.
+    sources : dict of name to path or frame, or sequence of path or frame
+        The others. In a list, a file is called by its name, a frame by its place.
     label : str
         The column to predict, which every file has.
     task : "classification", "regression" or None, default=None
@@ -115,6 +133,12 @@ def read_study(
         Columns to leave out.
     max_source_rows : int, optional
         At most so many rows of each source are kept, drawn at random; of classes, each in its share.
+    na : sequence of str
+        What stands for a missing value: "k.A." in every column, "size=0" in the column size alone.
+    keep : sequence of str
+        Columns to use although they look like ids, count the rows or name the file.
+    text : bool, default=True
+        Use the words of free text; False leaves such columns out.
     random_state : int, default=0
         Which rows are drawn.
 
@@ -132,8 +156,8 @@ def read_study(
     >>> import pathlib, tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     new, old = pathlib.Path(folder, "new.csv"), pathlib.Path(folder, "old.csv")
-    ...     _ = new.write_text("rooms,price\n" + "".join(f"{i},{i / 2}\n" for i in range(20)))
-    ...     _ = old.write_text("rooms,garden,price\n" + "".join(f"{i},1,{i / 3 + 0.1}\n" for i in range(30)))
+    ...     _ = new.write_text("rooms,price\n" + "".join(f"{i % 7},{i / 2}\n" for i in range(20)))
+    ...     _ = old.write_text("rooms,garden,price\n" + "".join(f"{i % 7},1,{i / 3 + 0.1}\n" for i in range(30)))
     ...     study = read_study(new, [old], "price")
     >>> study.schema.task, study.schema.names, study.target[0].shape, study.sources["old"][0].shape
     ('regression', ('rooms',), (20, 1), (30, 1))
@@ -142,50 +166,77 @@ def read_study(
     the task is regression, because the labels have fractions, such as 0.5 (--task overrides)
     dropped column 'garden': not in every file
     """
-    paths = _check_files(target, sources, task, max_source_rows)
-    names = distinct_names(paths)
-    label, drop = label.strip(), [name.strip() for name in drop]
-    if label in drop:
-        raise TableError(f"the label {quoted(label)} is also to be dropped: take it out of one of the two")
+    if task not in (None, *PREDICTION_TASKS):
+        raise TableError(f"task is {quoted(task)}: use {' or '.join(PREDICTION_TASKS)}")
+    if max_source_rows is not None and max_source_rows < 1:
+        raise TableError(f"max_source_rows is {max_source_rows}: take at least 1")
+    tables = given_tables(target, sources)
+    label, drop, keep = label.strip(), _names(drop, "drop"), _names(keep, "keep")
+    _check_asked(label, drop, keep)
     rng = np.random.default_rng(random_state)
     notes: list[str] = []
     frames: dict[str, pd.DataFrame] = {}
     labels: dict[str, NDArray[Any]] = {}
     plan: LabelPlan | None = None
-    for path, name in zip(paths, names, strict=True):
-        frame, n_gone = _read_labelled(path, label, notes, as_text=plan is not None and plan.kind == "text")
+    missing = MissingTokens()
+    for table in tables:
+        frame = _read_table(table, label, notes, as_text=plan is not None and plan.kind == "text")
         if plan is None:
-            plan = plan_labels(frame[label], str(path), task, n_gone)
+            missing = MissingTokens.parse(_names(na, "na"), frame.columns)
+        frame, n_gone = _labelled_rows(missing.take_out(frame), table.shown, label, notes)
+        if plan is None:
+            plan = plan_labels(frame[label], table.shown, task, n_gone)
             notes.append(plan.note)
-            y = target_labels(frame[label], plan, str(path), notes)
+            y = target_labels(frame[label], plan, table.shown, notes)
         else:
-            y, known = source_labels(frame[label], plan, str(path), notes)
+            y, known = source_labels(frame[label], plan, table.shown, notes)
             frame = frame if known.all() else frame[known]
             if max_source_rows is not None and len(y) > max_source_rows:
                 rows = subsample(y, max_source_rows, plan.classes, rng)
                 notes.append(
-                    f"{path}: {max_source_rows:,} of its {len(y):,} rows drawn at random (seed {random_state})"
+                    f"{table.shown}: {max_source_rows:,} of its {len(y):,} rows drawn at random (seed {random_state})"
                 )
                 frame, y = frame.iloc[rows], y[rows]
-        frames[name], labels[name] = frame.drop(columns=label), y
+        frames[table.name], labels[table.name] = frame.drop(columns=label), y
         del frame
     assert plan is not None
-    shared = _shared_columns(frames, drop, notes)
-    for path, name in zip(paths, names, strict=True):
-        frames[name] = _as_written(path, frames[name], _texts_elsewhere(frames, name, shared))
-    columns = choose_columns(frames, shared, notes)
+    shared = _shared_columns(frames, drop, keep, notes)
+    for table in tables:
+        texts = _texts_elsewhere(frames, table.name, shared)
+        frames[table.name] = _as_written(table, frames[table.name], texts, missing)
+    columns = choose_columns(frames, shared, notes, keep, text=text)
     if not columns:
         raise TableError(
             f"no column is left to predict {quoted(label)} from: {notes[-1]}; give the files columns in common"
         )
-    schema = Schema(label, plan.task, plan.kind, plan.classes, columns)
+    columns = tuple(
+        replace(each, missing=tuple(sorted({*each.missing, *missing.by_column.get(each.name, ())}))) for each in columns
+    )
+    schema = Schema(label, plan.task, plan.kind, plan.classes, columns, tuple(sorted(missing.everywhere)))
     made = {
-        name: (conform_values(frames.pop(name), columns, str(path), notes, strict=False), labels[name])
-        for path, name in zip(paths, names, strict=True)
+        table.name: (
+            conform_values(frames.pop(table.name), columns, table.shown, notes, strict=False),
+            labels[table.name],
+        )
+        for table in tables
     }
-    target_rows = made.pop(names[0])
-    notes += _copied_rows(target_rows, dict(zip(map(str, paths[1:]), made.values(), strict=True)))
-    return Study(target_rows, made, schema, tuple(notes), names[0])
+    target_rows = made.pop(tables[0].name)
+    notes += _copied_rows(target_rows, dict(zip((each.shown for each in tables[1:]), made.values(), strict=True)))
+    return Study(target_rows, made, schema, tuple(notes), tables[0].name)
+
+
+def _names(given: Sequence[str], what: str) -> list[str]:
+    if isinstance(given, str):
+        raise TableError(f"{what} is {quoted(given)}: give a list, such as [{quoted(given)}]")
+    return [name.strip() for name in given]
+
+
+def _check_asked(label: str, drop: Sequence[str], keep: Sequence[str]) -> None:
+    if label in drop:
+        raise TableError(f"the label {quoted(label)} is also to be dropped: take it out of one of the two")
+    both = [name for name in keep if name in drop]
+    if both:
+        raise TableError(f"column {quoted(both[0])} is to be kept and to be dropped: take it out of one of the two")
 
 
 def _copied_rows(target: LabelledFrame, sources: Mapping[str, LabelledFrame]) -> list[str]:
@@ -214,44 +265,26 @@ def _copied_rows(target: LabelledFrame, sources: Mapping[str, LabelledFrame]) ->
     return notes
 
 
-def _check_files(
-    target: FilePath, sources: Sequence[FilePath], task: str | None, max_source_rows: int | None
-) -> list[Path]:
-    if isinstance(sources, str | os.PathLike):
-        raise TableError(f"sources is {quoted(sources)}: give a list of files")
-    if not sources:
-        raise TableError(f"no source was given beside {target}: give at least one other file")
-    if task not in (None, *PREDICTION_TASKS):
-        raise TableError(f"task is {quoted(task)}: use {' or '.join(PREDICTION_TASKS)}")
-    if max_source_rows is not None and max_source_rows < 1:
-        raise TableError(f"max_source_rows is {max_source_rows}: take at least 1")
-    paths = [Path(target), *map(Path, sources)]
-    seen: dict[str, Path] = {}
-    for path in paths:
-        real = os.path.realpath(path)
-        if real in seen:
-            role = "both the target and a source" if seen[real] is paths[0] else "a source twice"
-            raise TableError(f"{path} is {role}: its rows would count double; give each file once")
-        seen[real] = path
-    return paths
-
-
-def _read_labelled(path: Path, label: str, notes: list[str], *, as_text: bool) -> tuple[pd.DataFrame, int]:
-    """Read a file and keep its rows with a label, which may be asked for as it is written; count the others."""
-    table = read_table(path, [label] if as_text else [])
-    frame = table.frame
-    notes += table.notes
-    if label not in frame.columns:
+def _read_table(table: GivenTable, label: str, notes: list[str], *, as_text: bool) -> pd.DataFrame:
+    """Read a table that has the label, which may be asked for as it is written."""
+    read = table.read([label] if as_text else [])
+    notes += read.notes
+    if label not in read.frame.columns:
         raise TableError(
-            f"{path} has no column {quoted(label)} for the label: it has {listed(frame.columns)}"
-            f"{did_you_mean(label, frame.columns) or '; name one of them with --label, or rename it'}"
+            f"{table.shown} has no column {quoted(label)} for the label: it has {listed(read.frame.columns)}"
+            f"{did_you_mean(label, read.frame.columns) or '; name one of them with --label, or rename it'}"
         )
+    return read.frame
+
+
+def _labelled_rows(frame: pd.DataFrame, shown: str, label: str, notes: list[str]) -> tuple[pd.DataFrame, int]:
+    """Return the rows with a label, and how many have none."""
     present = ~is_missing(frame[label])
     n_gone = int((~present).sum())
     if n_gone == len(frame):
-        raise TableError(f"{path} has no label in column {quoted(label)}: fill it in, or leave the file out")
+        raise TableError(f"{shown} has no label in column {quoted(label)}: fill it in, or leave the file out")
     if n_gone:
-        notes.append(f"{path}: dropped {n_gone:,} of {len(frame):,} rows, which have no label")
+        notes.append(f"{shown}: dropped {n_gone:,} of {len(frame):,} rows, which have no label")
         frame = frame[present]
     return frame, n_gone
 
@@ -265,29 +298,32 @@ def _texts_elsewhere(frames: Mapping[str, pd.DataFrame], name: str, shared: Sequ
     ]
 
 
-def _as_written(path: Path, frame: pd.DataFrame, names: Sequence[str]) -> pd.DataFrame:
-    """Return a frame with some of its columns as they are written in the file, 01 as 01.
+def _as_written(table: GivenTable, frame: pd.DataFrame, names: Sequence[str], missing: MissingTokens) -> pd.DataFrame:
+    """Return the rows of a file with some of its columns as they are written there, 01 as 01.
 
     Not where the text is no number any more, such as 1.000 with a point between thousands.
     """
-    if not names:
+    if not names or table.path is None:
         return frame
-    written = read_table(path, names).frame.loc[frame.index, list(names)]
+    written = missing.take_out(table.read(names).frame.loc[frame.index, list(names)])
     same = [
         name for name in names if np.array_equal(as_numbers(written[name]), as_numbers(frame[name]), equal_nan=True)
     ]
     return frame.assign(**{name: written[name] for name in same})
 
 
-def _shared_columns(frames: dict[str, pd.DataFrame], drop: Sequence[str], notes: list[str]) -> list[str]:
+def _shared_columns(
+    frames: dict[str, pd.DataFrame], drop: Sequence[str], keep: Sequence[str], notes: list[str]
+) -> list[str]:
     """Return the columns that all files have, in the target's order; note the others."""
     every = dict.fromkeys(name for frame in frames.values() for name in frame.columns)
-    unknown = [name for name in drop if name not in every]
-    if unknown:
-        raise TableError(
-            f"column {quoted(unknown[0])}, which is to be dropped, is in none of the files"
-            f"{did_you_mean(unknown[0], every) or ': check its name'}"
-        )
+    for asked, what in ((drop, "dropped"), (keep, "kept")):
+        unknown = [name for name in asked if name not in every]
+        if unknown:
+            raise TableError(
+                f"column {quoted(unknown[0])}, which is to be {what}, is in none of the files"
+                f"{did_you_mean(unknown[0], every) or ': check its name'}"
+            )
     common = set(every).intersection(*(frame.columns for frame in frames.values()))
     partial = [name for name in every if name not in common and name not in set(drop)]
     if drop:

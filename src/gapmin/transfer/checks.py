@@ -98,3 +98,29 @@ def check_odds(odds: Mapping[int, float] | None, names: Mapping[int, str]) -> No
             raise ValueError(f"prior_odds has source {number!r}: choose from {list(names)}")
         if not (isinstance(value, Real) and 0 < float(value) < np.inf):
             raise ValueError(f"prior_odds of source {number} is {value!r}: give a number above 0, 1 for no belief")
+
+
+def refuse_unprepared(X: Any) -> None:
+    """Refuse a frame with texts, dates or missing values, which the default learners do not take; say what does."""
+    if type(X).__module__.partition(".")[0] not in ("pandas", "polars") or not hasattr(X, "columns"):
+        return
+    for name in X.columns:
+        problem = _unprepared(X[name])
+        if problem:
+            raise ValueError(
+                f"column {str(name)!r} of X has {problem}: gapmin.compare(target, sources, label=...) prepares such "
+                "columns, or give an estimator that takes them, such as a pipeline with an imputer or encoder"
+            )
+
+
+def _unprepared(column: Any) -> str:
+    """Return what of a frame's column is no number, or ""."""
+    values = np.asarray(column)
+    is_gap = np.asarray(column.isna() if hasattr(column, "isna") else column.is_null())
+    if values.dtype.kind in "mM":
+        return "dates or times"
+    if values.dtype.kind not in "biuf":
+        for value in values[~is_gap].tolist():
+            if isinstance(value, str):
+                return f"texts such as {value!r}"
+    return "missing values (NaN)" if is_gap.any() or (values.dtype.kind == "f" and np.isnan(values).any()) else ""

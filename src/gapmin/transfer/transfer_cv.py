@@ -35,6 +35,7 @@ from .checks import (
     check_odds,
     check_target,
     refuse_gone_parameters,
+    refuse_unprepared,
 )
 from .collect import Collected, Options, collect_evidence, fit_hypothesis, forced
 from .constants import VARIANCE_SCALE, Sources
@@ -240,6 +241,7 @@ class _TransferCV(TransferMetaEstimator):
         if self.estimator is not None:
             return super()._validate_X(X, reset=reset)
         # The default learners take numbers alone, every one of them; in single precision solvers hardly converge.
+        refuse_unprepared(X)
         X = validate_data(self, X, reset=reset, accept_sparse="csr", dtype=np.float64)
         largest = max(float(X.max()), -float(X.min()))
         if largest > _LARGEST_FEATURE:

@@ -1,0 +1,166 @@
+"""Compare tables from Python: `gapmin.compare`, and the answer that shows itself in a notebook."""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from gapmin.transfer import Evidence
+
+from .compare import compare_study
+from .inputs import FilePath, TableInput, is_path
+from .model import StudyModel, fit_study
+from .result import StudyComparison
+from .study import Study, StudyFiles
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = ["TableComparison", "compare"]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class TableComparison:
+    """What `gapmin.compare` found.
+
+    Attributes
+    ----------
+    result : StudyComparison
+        Everything: the headline, the evidence, errors, notes.
+    study : Study
+        The tables as they were compared.
+    files : StudyFiles
+        What was given.
+    random_state : int
+    n_jobs : int or None
+    """
+
+    result: StudyComparison
+    study: Study
+    files: StudyFiles
+    random_state: int = 0
+    n_jobs: int | None = None
+
+    @property
+    def evidence(self) -> Evidence:
+        """What the target's rows say about each source."""
+        return self.result.evidence
+
+    @property
+    def headline(self) -> str:
+        """What to do, in a sentence or two."""
+        return self.result.headline
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What was decided, dropped and changed when the tables were read."""
+        return self.result.notes
+
+    def fit(self) -> StudyModel:
+        """Return the model that was judged, fitted to all rows: ``model.predict(frame)``, ``model.save(path)``."""
+        files = replace(self.files, max_source_rows=None)
+        return fit_study(files, n_jobs=self.n_jobs, random_state=self.random_state)
+
+    def report(self, path: FilePath) -> Path:
+        """Write the report, an HTML page, and return where it is."""
+        from gapmin.reporting.html import write_html
+
+        from .page import study_report
+
+        given = self.files.sources
+        every = [self.files.target, *(given.values() if isinstance(given, Mapping) else given)]
+        # The page shows the Python that does the same, which it cannot of frames.
+        shown = None if isinstance(given, Mapping) or not all(map(is_path, every)) else self.files
+        return write_html(study_report(self.result, shown), path)
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return a frame with a row for each source: verdict, rows, evidence, weight."""
+        return self.evidence.to_frame()
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__}: {self.headline}>"
+
+    def _repr_html_(self) -> str:
+        notes = "".join(f"<li>{html.escape(note)}</li>" for note in self.notes)
+        return (
+            f"<p><strong>{html.escape(self.headline)}</strong></p>{self.to_frame().to_html(index=False)}"
+            f"<details><summary>How the tables were read</summary><ul>{notes}</ul></details>"
+        )
+
+
+def compare(
+    target: TableInput,
+    sources: Mapping[str, TableInput] | Sequence[TableInput],
+    label: str,
+    *,
+    task: str | None = None,
+    drop: Sequence[str] = (),
+    na: Sequence[str] = (),
+    keep: Sequence[str] = (),
+    text: bool = True,
+    max_source_rows: int | None = None,
+    n_jobs: int | None = None,
+    random_state: int = 0,
+    **options: Any,
+) -> TableComparison:
+    """Find out which other tables help to predict a column of the target, by how much, and which hurt.
+
+    The same as ``gapmin compare`` on the command line: columns are matched by name, and texts, categories, missing
+    values and dates are prepared in the same way. The tables given are not changed.
+
+    Parameters
+    ----------
+    target : path or frame
+        Rows like those that a model is wanted for: a CSV, TSV or Parquet file, a pandas frame or a polars frame.
+    sources : dict of name to path or frame, or sequence of path or frame
+        The other tables.
+    label : str
+        The column to predict, which every table has.
+    task : "classification", "regression" or None, default=None
+        None looks at the target's labels.
+    drop : sequence of str
+        Columns to leave out.
+    na : sequence of str
+        What stands for a missing value: "k.A." in every column, "size=0" in the column size alone.
+    keep : sequence of str
+        Columns to use although they look like ids, count the rows or name the table.
+    text : bool, default=True
+        Use the words of free text; False leaves such columns out.
+    max_source_rows : int, optional
+        At most so many rows of each source are compared, drawn at random.
+    n_jobs : int or None, default=None
+        Processes. The answer does not depend on it.
+    random_state : int, default=0
+    **options
+        Further options of `gapmin.study.compare_study`.
+
+    Returns
+    -------
+    TableComparison
+        With `evidence`, `headline`, `fit()`, `report(path)` and `to_frame()`.
+
+    Raises
+    ------
+    TableError
+        In one line, which table cannot be used, why, and what to do.
+
+    Examples
+    --------
+    >>> import gapmin
+    >>> import numpy as np
+    >>> import pandas as pd
+    >>> rng = np.random.default_rng(0)
+    >>> def flats(n):
+    ...     rooms, town = rng.normal(3, 1, size=n), rng.choice(["Bonn", "Ulm"], size=n)
+    ...     return pd.DataFrame({"rooms": rooms, "town": town, "rent": 300 * rooms + 200 * (town == "Bonn")})
+    >>> found = gapmin.compare(flats(15), {"older": flats(40)}, label="rent", n_splits=2)
+    >>> found.evidence.sources[0].name, len(found.to_frame())
+    ('older', 1)
+    """
+    files = StudyFiles(target, sources, label, task, drop, max_source_rows, na, keep, text)
+    study = files.read(random_state)
+    result = compare_study(study, n_jobs=n_jobs, random_state=random_state, **options)
+    return TableComparison(result, study, files, random_state, n_jobs)
