@@ -17,6 +17,15 @@ TaskName = Annotated[
 DroppedColumns = Annotated[
     list[str] | None, typer.Option(metavar="COLUMN", help="A column to leave out; once for each.")
 ]
+GroupColumn = Annotated[
+    str | None,
+    typer.Option(
+        metavar="COLUMN", help="Rows with one value here, such as a patient, are never divided; not a predictor."
+    ),
+]
+TimeColumn = Annotated[
+    str | None, typer.Option(metavar="COLUMN", help="Test on later rows of the target than those that train.")
+]
 Jobs = Annotated[int | None, typer.Option(help="Processes. [default: one a core]")]
 Seed = Annotated[int, typer.Option(help="Random seed: the same gives the same result.")]
 ModelFile = Annotated[Path, typer.Argument(metavar="MODEL", help="What gapmin fit wrote.")]

@@ -37,6 +37,8 @@ def fit(
     ],
     task: options.TaskName = None,
     drop: options.DroppedColumns = None,
+    group: options.GroupColumn = None,
+    time: options.TimeColumn = None,
     jobs: options.Jobs = None,
     seed: options.Seed = 0,
     force: Annotated[bool, typer.Option("--force", help="Replace the model that is there.")] = False,
@@ -50,9 +52,11 @@ def fit(
         from gapmin.study.model import fit_study
 
         model = fit_study(
-            StudyFiles(target, source, label, task, drop or ()),
+            StudyFiles(target, source, label, task, (*(drop or ()), *([group] if group else []))),
             n_jobs=jobs or -1,
             random_state=seed,
+            group=group,
+            time=time,
             verbose=int(sys.stderr is not None and sys.stderr.isatty()),
             on_read=lambda study, notes: None if as_json else print_study(study, [target, *source], notes),
         )

@@ -68,6 +68,7 @@ def from_json(about: Mapping[str, Any]) -> dict[str, Any]:
             "task": None if asked["task"] is None else _text(asked["task"]),
             "drop": [_text(each) for each in asked["drop"]],
             "seed": int(asked["seed"]),
+            **{name: None if asked.get(name) is None else _text(asked[name]) for name in ("group", "time")},
         },
     }
 
