@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 Item = TypeVar("Item")
 
-_SECONDS_BETWEEN_LINES = 5.0
+_SECONDS_BETWEEN_LINES, _SECONDS_WITHOUT_LINES = 4.0, 1.0
 
 
 def progress(items: Sequence[Item], verbose: int, description: str) -> Iterable[Item]:
@@ -68,7 +68,9 @@ def _standard_error() -> Console:
 
 @contextmanager
 def stages_on(console: Console, description: str) -> Iterator[Callable[[float, str], None]]:
-    """Show what is being done: a bar on a terminal; elsewhere a line for each stage, and one every five seconds.
+    """Show what is being done: a bar on a terminal; elsewhere a line for each stage, and one every four seconds.
+
+    What is over within a second is not worth a line.
 
     Yields
     ------
@@ -99,12 +101,13 @@ def stages_on(console: Console, description: str) -> Iterator[Callable[[float, s
 
     def beat() -> None:
         while not over.wait(_SECONDS_BETWEEN_LINES):
-            line()
+            if now["stage"]:
+                line()
 
     def on_progress(share: float, stage: str) -> None:
         is_new = stage != now["stage"]
         now.update(share=share, stage=stage)
-        if is_new:
+        if is_new and time.perf_counter() - start > _SECONDS_WITHOUT_LINES:
             line()
 
     # A daemon: where the main thread ends in an error it is not waited for.

@@ -91,10 +91,12 @@ def _compare(
     from gapmin._utils.progress import stages_on
     from gapmin.study import check_study, compare_study, read_division
     from gapmin.study.metrics import read_metric
+    from gapmin.study.splits import check_division
 
     paths = [files.target, *files.sources]
     with stages_on(Console(stderr=True), "gapmin compare") as on_progress:
         on_progress(0.0, "reading files")
+        check_division(files.target, group, time)
         study = files.read(asked["random_state"])
         check_study(study)
         read_metric(asked["metric"], study.schema.task)

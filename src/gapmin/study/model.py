@@ -25,7 +25,7 @@ from ._limits import check_regular
 from ._metadata import StudyFile, from_json
 from .answer import column_names, named, prepared, search_notes, transfer_model
 from .schema import Schema
-from .splits import read_division
+from .splits import check_division, read_division
 from .study import FilePath, Study, StudyFiles
 
 if TYPE_CHECKING:
@@ -134,6 +134,7 @@ def fit_study(
     (['old'], [20, 20])
     """
     paths = [Path(files.target), *map(Path, files.sources)]
+    check_division(files.target, group, time)
     study = files.read()
     notes = [*study.notes, *search_notes(study, random_state)]
     division = read_division(study, paths, group, time)

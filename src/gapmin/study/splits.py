@@ -138,6 +138,7 @@ def read_division(
     TableError
         Where a column is not in the target, has no value in a row, or is no time.
     """
+    check_division(paths[0], group, time)
     frames = [study.target[0], *(X for X, _ in study.sources.values())]
     groups = None if group is None else _group_codes(frames, paths, group.strip())
     when = (
@@ -146,14 +147,23 @@ def read_division(
     return RowDivision(groups, when)
 
 
+def check_division(target: FilePath, group: str | None = None, time: str | None = None) -> None:
+    """Raise a `TableError` where the target has no such columns."""
+    asked = [(name.strip(), option) for name, option in ((group, "--group"), (time, "--time")) if name is not None]
+    if not asked:
+        return
+    columns = read_table(target).frame.columns
+    for name, option in asked:
+        if name not in columns:
+            raise TableError(
+                f"{target} has no column {quoted(name)} for {option}: it has {listed(columns)}"
+                f"{did_you_mean(name, columns)}"
+            )
+
+
 def _values(X: pd.DataFrame, path: FilePath, name: str, option: str) -> pd.Series:
     """Return a column of the target's file, of the rows that are used."""
     frame = read_table(path).frame
-    if name not in frame.columns:
-        raise TableError(
-            f"{path} has no column {quoted(name)} for {option}: it has {listed(frame.columns)}"
-            f"{did_you_mean(name, frame.columns)}"
-        )
     values = frame.loc[X.index, name]
     missing = is_missing(values)
     if missing.any():
