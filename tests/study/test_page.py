@@ -8,85 +8,17 @@ import pytest
 from gapmin.reporting import render_html, write_html
 from gapmin.study import StudyFiles
 from gapmin.study._metadata import StudyFile
-from gapmin.study.curve import LabelSaving
-from gapmin.study.drift import ColumnDrift
-from gapmin.study.methods import METHODS, MODEL, TARGET_ONLY
-from gapmin.study.metrics import MethodScore, class_scores, read_metric, value_scores
+from gapmin.study.methods import MODEL, TARGET_ONLY
 from gapmin.study.page import python_code, study_report
 from gapmin.study.page_tables import confusion_table, evidence_table, score_table
-from gapmin.study.result import LearningCurve, StudyComparison
-from gapmin.study.words import summarise
-from gapmin.transfer import Evidence, Hypothesis, Score, SourceVerdict
-from gapmin.transfer.importance import ColumnImportance
+from gapmin_support.comparisons import EVIL, made_comparison
 
-EVIL = "<script>alert(1)</script>"
 FILES = StudyFiles(f"{EVIL}.csv", ("a 'b' \"c\".csv", "$x$.parquet"), EVIL, drop=("id",), max_source_rows=500)
 MADE_WITH = (
     StudyFile("target", EVIL, f"{EVIL}.csv", 100, "0" * 64),
     StudyFile("source", "old", "old.csv", 9, "1" * 64),
 )
 MINUS = "\N{MINUS SIGN}"
-
-
-def made(task="classification", names=("old", EVIL, "a" * 60), transfers=True):
-    said = ("use" if transfers else "no evidence either way", "not needed beside the others", "leave out")
-    sources = tuple(
-        SourceVerdict(k, name, 1000 + k, verdict, factor, nats, 0.5, ("its labels look reversed",) * (k == 3))
-        for k, name, verdict, factor, nats in zip(
-            (1, 2, 3), names, said, (40.0, 0.5, 0.0), (6.0, 1.0, -np.inf), strict=True
-        )
-    )
-    sets = [(), (1,), (2,), (3,), (1, 2, 3)]
-    hypotheses = tuple(Hypothesis(each, -9.0, 6.0, 5.0, 5.5, 1.0, 0.2, 0.2) for each in sets)
-    evidence = Evidence(hypotheses, sources, task, 100)
-    metric = read_metric(None, task)
-    scores = tuple(
-        MethodScore(name, 0.4 - k / 10, 0.3 - k / 10, 0.5 - k / 10, (1 - k) / 10, -0.3, 0.2)
-        for k, name in enumerate(METHODS)
-    )
-    rng = np.random.default_rng(0)
-    y = rng.integers(2, size=100) if task == "classification" else rng.normal(size=100)
-    share = rng.random(100)
-    details = (
-        class_scores(np.column_stack([1 - share, share]), y, ("no", EVIL))
-        if task == "classification"
-        else value_scores(y + share, y, 0)
-    )
-    files = (EVIL, *names)
-    examples = dict.fromkeys(files, ("1.5", "a value that is very long, so long that it is cut"))
-    shares = dict.fromkeys(files, (0.5, 0.25, 0.25))
-    distance, missing = dict.fromkeys(names, 0.4), dict.fromkeys(files, 0.1)
-    drift = (
-        ColumnDrift(EVIL, "category", True, distance, {}, examples, (), ("a", "b", EVIL), shares),
-        ColumnDrift("b" * 60, "number", False, distance, missing, examples, (0.0, 1.0, 2.0, 3.0), (), shares),
-        *(ColumnDrift(f"x{k}", "number", False, distance, missing, examples) for k in range(20)),
-    )
-    curve = {method: tuple(Score(0.5 - j / 10, 0.2, 0.6) for j in range(3)) for method in (TARGET_ONLY, MODEL)}
-    return StudyComparison(
-        summary=summarise(evidence, metric, scores),
-        warnings=("The model finds no row of class x: its recall is 0.",),
-        target_name=EVIL,
-        label=EVIL,
-        task=task,
-        n_target=100,
-        n_columns=21,
-        n_features=25,
-        source_sizes=dict.fromkeys(names, 1000),
-        evidence=evidence,
-        protocol="nested",
-        simplified=(),
-        metric=metric,
-        scores=scores,
-        details=details,
-        importance=tuple(ColumnImportance(f"x{k}", 0.1 / k, 0.05 / k - 0.02, 0.2 / k) for k in range(1, 20)),
-        curve=LearningCurve((10, 28, 80), curve) if transfers else None,
-        saving=LabelSaving(80, 200, "extrapolated") if transfers else None,
-        drift=drift,
-        notes=(f"dropped column '{EVIL}': a date", "old.csv: 1,000 of its 9,000 rows drawn at random (seed 0)"),
-        n_splits=5,
-        random_state=0,
-        seconds=12.0,
-    )
 
 
 def page_of(comparison):
@@ -102,7 +34,7 @@ def words_beside_tables(text):
 @pytest.mark.parametrize("task", ["classification", "regression"])
 @pytest.mark.parametrize("transfers", [True, False])
 def test_the_page_has_a_box_first_and_at_most_seven_sections(task, transfers):
-    comparison = made(task, transfers=transfers)
+    comparison = made_comparison(task, transfers=transfers)
     text = page_of(comparison)
     assert text.index('class="box"') < text.index("<h2>")
     for part in (comparison.summary.decision, comparison.summary.effect, *comparison.summary.next_steps):
@@ -119,7 +51,7 @@ def test_the_page_has_a_box_first_and_at_most_seven_sections(task, transfers):
 
 def test_a_quick_comparison_says_so_on_its_page():
     comparison = replace(
-        made(), simplified=("No nesting.", "No curve."), protocol="not nested", importance=(), curve=None
+        made_comparison(), simplified=("No nesting.", "No curve."), protocol="not nested", importance=(), curve=None
     )
     text = page_of(comparison)
     assert "<dt>Simplified</dt>" in text
@@ -128,14 +60,14 @@ def test_a_quick_comparison_says_so_on_its_page():
 
 
 def test_names_are_shown_as_text_everywhere():
-    text = page_of(made())
+    text = page_of(made_comparison())
     assert "<script" not in text.lower()
     assert text.count("&lt;script&gt;alert(1)") >= 10
     assert "a" * 60 in text, "no name is cut"
 
 
 def test_tables_say_what_was_found():
-    comparison = made()
+    comparison = made_comparison()
     table = evidence_table(comparison.evidence)
     found = {str(row[0]): [str(entry) for entry in row] for row in table.rows}
     assert found["old"] == ["old", "use", "1,001", "40 to 1", "+6.0 ± 1.0", "50%"]
@@ -149,7 +81,7 @@ def test_tables_say_what_was_found():
 
 
 def test_the_code_is_python_that_names_the_files():
-    code = python_code(made("regression"), FILES)
+    code = python_code(made_comparison("regression"), FILES)
     tree = ast.parse(code)
     strings = {node.value for node in ast.walk(tree) if isinstance(node, ast.Constant)}
     assert {FILES.target, *FILES.sources, EVIL, 500} <= strings
@@ -167,7 +99,7 @@ def test_the_code_does_what_the_page_says(tmp_path, capsys):
         (tmp_path / f"{name}.csv").write_text("a,b,y\n" + "".join(lines))
     files = StudyFiles(str(tmp_path / "t.csv"), (str(tmp_path / "s.csv"),), "y")
     made_here: dict[str, object] = {}
-    exec(python_code(made("regression"), files), made_here)
+    exec(python_code(made_comparison("regression"), files), made_here)
     evidence = made_here["model"].evidence_.renamed({1: "s"})
     assert capsys.readouterr().out == f"{evidence}\n"
 
@@ -177,7 +109,7 @@ def test_the_code_does_what_the_page_says(tmp_path, capsys):
 @pytest.mark.parametrize("width", [400, 1400])
 @pytest.mark.parametrize("task", ["classification", "regression"])
 def test_in_a_browser_nothing_runs_and_everything_fits(chromium, tmp_path, width, scheme, task):
-    report = study_report(made(task), FILES, MADE_WITH, "gapmin compare")
+    report = study_report(made_comparison(task), FILES, MADE_WITH, "gapmin compare")
     path = write_html(report, tmp_path / "report.html")
     page = chromium.new_page(viewport={"width": width, "height": 900}, color_scheme=scheme)
     complaints, dialogs = [], []

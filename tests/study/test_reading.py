@@ -119,7 +119,7 @@ def test_no_permission_as_root_too(write, monkeypatch):
     assert refused(path) == "may not be read (permission denied): ask its owner, or chmod u+r it"
 
 
-@pytest.mark.parametrize("name", ["a.xlsx", "a", "a.json", "a.parquet.gz", "a.gz"])
+@pytest.mark.parametrize("name", ["a.xls", "a", "a.json", "a.parquet.gz", "a.gz"])
 def test_unknown_endings(write, name):
     assert "which is not known: save it as one of .csv, .tsv" in refused(write(name, "a\n1\n"))
 
@@ -144,18 +144,21 @@ def test_damaged_gzip(write):
         (b"a,b\n" + b"1,2\n" * 5000 + b"\x00,1\n", "holds binary data, not a table of text"),
         (b"PAR1\x00\x00", "is a Parquet file: name it .parquet"),
         (gzip.compress(b"a,b", mtime=0), "is compressed with gzip: name it .csv.gz"),
-        (b"PK\x03\x04\x00", "is a zip or Excel file: save its table as CSV"),
+        (b"PK\x03\x04\x00", "is a zip or Excel file: name it .xlsx, or save its table as CSV"),
     ],
 )
 def test_files_that_are_no_text(write, content, said):
     assert refused(write("a.csv", content)).startswith(said)
 
 
-def test_latin_1(write):
-    path = write("a.csv", "city,n\nKöln,1\n".encode("latin-1"))
+@pytest.mark.parametrize(
+    ("encoding", "name", "city"), [("cp1252", "Windows-1252", "Köln, 5 €"), ("latin-1", "Latin-1", "Köln \x81")]
+)
+def test_files_that_are_not_utf_8(write, encoding, name, city):
+    path = write("a.csv", f"city;n\n{city};1\n".encode(encoding))
     table = read_table(path)
-    assert table.frame["city"].tolist() == ["Köln"]
-    assert table.notes == (f"{path} is not UTF-8: read as Latin-1; save it as UTF-8 if letters look wrong",)
+    assert table.frame["city"].tolist() == [city]
+    assert table.notes == (f"{path} is not UTF-8: read as {name}; save it as UTF-8 if letters look wrong",)
 
 
 def test_latin_1_far_down(write):

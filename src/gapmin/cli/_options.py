@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 TargetFile = Annotated[
-    Path, typer.Option(metavar="FILE", help="Rows like those that a model is wanted for: CSV, TSV or Parquet.")
+    Path, typer.Option(metavar="FILE", help="Rows like those that a model is wanted for: CSV, TSV, Parquet or Excel.")
 ]
 SourceFiles = Annotated[list[Path], typer.Option(metavar="FILE", help="Another file with that label; once for each.")]
 LabelColumn = Annotated[str, typer.Option(metavar="COLUMN", help="The column to predict, which every file has.")]

@@ -24,7 +24,7 @@ _STANDARD_OUTPUT = Path("-")
 
 def predict(
     model: options.ModelFile,
-    new: Annotated[Path, typer.Argument(metavar="FILE", help="Rows to predict: CSV, TSV or Parquet.")],
+    new: Annotated[Path, typer.Argument(metavar="FILE", help="Rows to predict: CSV, TSV, Parquet or Excel.")],
     out: Annotated[
         Path | None,
         typer.Option(

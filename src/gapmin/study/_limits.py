@@ -81,6 +81,16 @@ def check_parquet_size(path: Path, n_bytes: int, in_memory: int) -> None:
         )
 
 
+def check_workbook_size(path: Path, n_bytes: int, inflated: int) -> None:
+    """Refuse an Excel workbook that inflates far beyond its size."""
+    most = min(max(INFLATED_FLOOR, MOST_INFLATION * n_bytes), INFLATED_CEILING)
+    if inflated > most:
+        raise TableError(
+            f"{path} has {n_bytes:,} bytes and inflates to {inflated:,}, more than {most:,}, which is too many for its "
+            "size: save its table as CSV"
+        )
+
+
 @contextmanager
 def long_fields() -> Iterator[None]:
     """Let the csv module read longer fields than it does by itself; its limit is one for the whole process."""

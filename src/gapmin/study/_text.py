@@ -9,6 +9,7 @@ import io
 import re
 import zlib
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from itertools import chain, islice
 from pathlib import Path
@@ -34,8 +35,8 @@ _SAMPLE_LINES, _SAMPLE_CHARACTERS = 500, 200_000
 _OTHER_KINDS = {
     b"PAR1": "is a Parquet file: name it .parquet",
     b"\x1f\x8b": "is compressed with gzip: name it .csv.gz",
-    b"PK\x03\x04": "is a zip or Excel file: save its table as CSV",
-    b"\xd0\xcf\x11\xe0": "is an old Excel file: save its table as CSV",
+    b"PK\x03\x04": "is a zip or Excel file: name it .xlsx, or save its table as CSV",
+    b"\xd0\xcf\x11\xe0": "is an old Excel file: save its table as .xlsx or CSV",
 }
 _CONTROL = re.compile(r"[\x00-\x08\x0e-\x1f]")
 _DECLARATION = re.compile(r"sep=([,;\t|])\s*", re.IGNORECASE)
@@ -94,11 +95,12 @@ def inspect_text(path: Path, *, compressed: bool) -> TextFormat:
         with _open(path, compressed) as stream:
             head = stream.read(4096)
         encoding = _encoding(path, head)
-        try:
-            return _inspect(path, compressed, encoding, [])
-        except UnicodeDecodeError:
-            note = f"{path} is not UTF-8: read as Latin-1; save it as UTF-8 if letters look wrong"
-            return _inspect(path, compressed, "latin-1", [note])
+        # Windows-1252 is Latin-1 with letters and marks, such as €, where Latin-1 has control characters.
+        for other, name in ((encoding, ""), ("cp1252", "Windows-1252"), ("latin-1", "Latin-1")):
+            note = f"{path} is not UTF-8: read as {name}; save it as UTF-8 if letters look wrong"
+            with suppress(UnicodeDecodeError):
+                return _inspect(path, compressed, other, [note] if name else [])
+        raise _binary(path)  # not reached: every byte is a letter of Latin-1
     except (gzip.BadGzipFile, EOFError, zlib.error) as error:
         raise TableError(f"{path} is no whole gzip file ({error}): compress it again, or copy it again") from error
 

@@ -13,7 +13,7 @@ from gapmin.transfer import Explanation, explain
 
 from ._messages import TableError, did_you_mean
 from ._values import as_numbers, as_texts, kind_of_dtype
-from .inputs import GivenTable
+from .inputs import file_sha256
 from .model import StudyModel, rows_in_files, with_file_rows
 from .reading import read_table
 from .study import Study, StudyFiles
@@ -69,7 +69,7 @@ def _match_files(model: StudyModel, target: Path, sources: Sequence[Path]) -> li
     found = {}
     for path in (target, *sources):
         try:
-            found[path] = GivenTable(path.name, str(path), path).sha256()
+            found[path] = file_sha256(path)
         except OSError as error:
             raise TableError(f"{path} cannot be read ({error.strerror}): check its name and permissions") from error
     if found[target] != model.files[0].sha256:

@@ -50,9 +50,7 @@ class GivenTable:
     def sha256(self) -> str:
         """Return the SHA-256 of the file, or of the values of the frame."""
         if self.path is not None:
-            check_regular(self.path)
-            with open(self.path, "rb") as file:
-                return hashlib.file_digest(file, "sha256").hexdigest()
+            return file_sha256(self.path)
         hashes = import_pandas().util.hash_pandas_object(self.read().frame.astype(str), index=False)
         return hashlib.sha256(hashes.to_numpy().tobytes()).hexdigest()
 
@@ -61,6 +59,13 @@ class GivenTable:
         if self.path is not None:
             return replace(read_table(self.path, as_text), name=self.name)
         return table_from_frame(self.given, self.shown)
+
+
+def file_sha256(path: FilePath) -> str:
+    """Return the SHA-256 of a regular file, read piece by piece."""
+    check_regular(Path(path))
+    with open(path, "rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def given_tables(target: TableInput, sources: Mapping[str, TableInput] | Sequence[TableInput]) -> list[GivenTable]:

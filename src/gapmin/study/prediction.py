@@ -113,11 +113,11 @@ def _errors(schema: Schema, frame: pd.DataFrame, predicted: NDArray[Any]) -> dic
 
 
 def _read_cells(table: TableFile) -> pd.DataFrame:
-    """Return the cells of a text file as they stand there, so that 007 stays 007; of Parquet, its values.
+    """Return the cells of a text file as they stand there, so that 007 stays 007; of others, their values.
 
     Numbers with decimal commas, or with marks between thousands, are written as the predictions are: with a point.
     """
-    if table.path is None or is_parquet(table.path):
+    if table.path is None or split_ending(table.path)[1] not in TEXT_SEPARATORS:
         return table.frame
     compressed = split_ending(table.path)[2]
     form = inspect_text(table.path, compressed=compressed)

@@ -1,4 +1,4 @@
-"""Read somebody's table: CSV, TSV or Parquet, as it comes."""
+"""Read somebody's table: CSV, TSV, Parquet or Excel, as it comes."""
 
 from __future__ import annotations
 
@@ -28,6 +28,7 @@ __all__ = ["TableError", "TableFile", "read_table", "read_tables"]
 TEXT_SEPARATORS = {".csv": ",", ".tsv": "\t", ".txt": "\t"}
 """By ending, as gapmin writes it; of a file that is read the separator is found out."""
 PARQUET_ENDINGS = (".parquet", ".pq")
+EXCEL_ENDINGS = (".xlsx",)
 TABLE_ENDINGS = (*TEXT_SEPARATORS, *(f"{each}.gz" for each in TEXT_SEPARATORS), *PARQUET_ENDINGS)
 _CELLS_AT_ONCE = 1_000_000
 
@@ -55,15 +56,16 @@ class TableFile:
 
 
 def read_table(path: str | os.PathLike[str], as_text: Collection[str] = ()) -> TableFile:
-    r"""Read a table from a CSV, TSV or Parquet file; the file is not changed.
+    r"""Read a table from a CSV, TSV, Parquet or Excel file; the file is not changed.
 
-    The separator of a text file (comma, semicolon, tab, pipe), its encoding (UTF-8, else Latin-1) and its decimal mark
-    are found out. A column without a name is dropped if it only numbers the rows.
+    The separator of a text file (comma, semicolon, tab, pipe), its encoding (UTF-8, else Windows-1252 or Latin-1) and
+    its decimal mark are found out. Of a workbook the first sheet is read. A column without a name is dropped if it only
+    numbers the rows.
 
     Parameters
     ----------
     path : path
-        Ends in .csv, .tsv, .txt, any of these and .gz, .parquet or .pq.
+        Ends in .csv, .tsv, .txt, any of these and .gz, .parquet, .pq or .xlsx.
     as_text : collection of str
         Columns of a text file whose values are kept as they are written, 01 as 01; those that it has not do not matter.
 
@@ -91,8 +93,8 @@ def read_table(path: str | os.PathLike[str], as_text: Collection[str] = ()) -> T
     import_pandas()
     try:
         check_regular(place)
-        if ending not in (*TEXT_SEPARATORS, *PARQUET_ENDINGS):
-            known = ", ".join(TABLE_ENDINGS)
+        if ending not in (*TEXT_SEPARATORS, *PARQUET_ENDINGS, *EXCEL_ENDINGS):
+            known = ", ".join((*TABLE_ENDINGS, *EXCEL_ENDINGS))
             raise TableError(f"{place} has the ending {quoted(ending)}, which is not known: save it as one of {known}")
         with open(place, "rb"):
             pass
@@ -100,6 +102,10 @@ def read_table(path: str | os.PathLike[str], as_text: Collection[str] = ()) -> T
             from ._parquet import read_parquet
 
             frame = read_parquet(place, notes)
+        elif ending in EXCEL_ENDINGS:
+            from ._excel import read_excel
+
+            frame = read_excel(place, notes)
         else:
             frame = _read_text(place, compressed, as_text, notes)
     except (FileNotFoundError, NotADirectoryError) as error:
