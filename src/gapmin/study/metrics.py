@@ -96,7 +96,9 @@ def score(metric: Metric, predicted: Mapping[Any, Array], y: NDArray[Any], n_cla
     """
     codes = np.arange(n_classes) if n_classes else None
     plain = metric.name in (ERROR_RATE, RMSE)
-    scoring = Scoring((metric.name,), () if plain else (_scorer(metric, y, n_classes),), codes, codes)
+    scoring = Scoring(
+        (metric.name,), () if plain else (_scorer(metric, y, n_classes),), codes, codes, already_mixed=True
+    )
     return scoring.score(metric.name, {key: each[None] for key, each in predicted.items()}, y)
 
 

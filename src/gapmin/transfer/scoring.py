@@ -74,6 +74,8 @@ class Scoring:
         The code of each class.
     class_weight : ndarray or None
         By which probabilities of codes are multiplied where a class is chosen.
+    already_mixed : bool
+        Whether probabilities are those of `predict_proba`, mixed with a uniform guess; else scorers are given these.
     """
 
     metrics: tuple[str, ...]
@@ -81,6 +83,7 @@ class Scoring:
     classes: NDArray[Any] | None = None
     class_code: NDArray[np.intp] | None = None
     class_weight: Array | None = None
+    already_mixed: bool = False
 
     def decide(self, probability: Array) -> NDArray[np.intp]:
         """Return the code of the class of each row."""
@@ -123,7 +126,8 @@ class Scoring:
         if self.classes is None or self.class_code is None:
             return _HeldOutValues(predicted)
         decided = self.classes[np.argsort(self.class_code)[self.decide(predicted)]]
-        return _HeldOutClasses(mix_uniform(predicted)[:, self.class_code], self.classes, decided)
+        shown = predicted if self.already_mixed else mix_uniform(predicted)
+        return _HeldOutClasses(shown[:, self.class_code], self.classes, decided)
 
     def _by_row(self, metric: str, predictions: Mapping[Any, Array], y: NDArray[Any]) -> dict[Any, Score]:
         found: dict[Any, Score] = {}
