@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from gapmin.reporting import Section, shown_name
 
-from .cells import Cell
+from .cells import Cell, SettingValue
 from .experiment import Experiment, Found, Plan
 from .names import BASELINES, GAPBOOST, POOLING, SOFT
 from .tables import AVERAGE, Block, Comparison, TransferGrid, at_most_printed, difference, duel_table, error_table
@@ -26,7 +26,7 @@ def grids(resample: bool) -> list[TransferGrid]:
 
 def demo_grid() -> TransferGrid:
     """Return the printed methods on 20 Newsgroups under the protocol of the authors' demo."""
-    setting = {"resample": True, "train": 0.1, "protocol": AUTHORS_DEMO}
+    setting: dict[str, SettingValue] = {"resample": True, "train": 0.1, "protocol": AUTHORS_DEMO}
     return TransferGrid("20 Newsgroups", NEWSGROUPS, PRINTED_METHODS, setting)
 
 
