@@ -17,7 +17,7 @@ CORE := _utils base boosting domains gap linear transfer
 CORE_PATHS = $(foreach part,$(CORE),$(wildcard tests/$(part) tests/test_$(part).py src/gapmin/$(part) src/gapmin/$(part).py))
 NOT_CORE := --ignore=src/gapmin/linear/discrepancy.py --ignore=src/gapmin/linear/wasserstein.py
 
-.PHONY: demo test test-all test-min lint format bench results coverage clean
+.PHONY: demo test test-all test-min lint format bench results paper-map coverage clean
 
 demo: $(STAMPS)/demo
 	$(BIN)/gapmin demo
@@ -44,6 +44,7 @@ lint: $(STAMPS)/lint
 	$(BIN)/lint-imports --no-cache
 	$(BIN)/python tools/check_names.py
 	$(BIN)/python tools/draw_imports.py --check
+	$(BIN)/python tools/map_paper.py --check
 
 format: $(STAMPS)/lint
 	$(BIN)/ruff check --fix .
@@ -60,6 +61,10 @@ results: $(STAMPS)/reproduce
 	$(BIN)/gapmin reproduce table4 figure4 --splits 2 --epochs 8 --out $(RESULTS)
 	$(BIN)/gapmin reproduce table5 table8 --splits 3 --epochs 40 --out $(RESULTS)
 	$(BIN)/gapmin reproduce figure5 --splits 3 --out $(RESULTS)
+
+# From every statement and algorithm line of the paper to the code, with line numbers.
+paper-map: $(VENV)/bin/python
+	$(BIN)/python tools/map_paper.py --lines build/paper-map.md
 
 $(VENV)/bin/python:
 	$(PYTHON) -m venv $(VENV)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import math
 import subprocess
 import time
@@ -16,7 +15,7 @@ from typing import Any
 import gapmin
 from gapmin.reproduce.cells import Cell, Measured, cell
 
-from .problems import HONEST, SCALED, SHIFTED, draw, problems, variants_for
+from .problems import HONEST, SCALED, SHIFTED, draw, problems, problems_for, variants_for
 from .rivals import RIVALS, make_rival
 
 NEW, OLD, RIVAL = RULES = ("new", "old", "rivals")
@@ -26,7 +25,7 @@ LEAVE_OUT = "leave out"
 
 
 def cells(rule: str, seeds: Iterable[int]) -> list[Cell]:
-    """Return every fit, seed by seed, the problems of a seed in an order that tells nothing.
+    """Return every fit, seed by seed.
 
     The target alone has no cell for sources of another level, for in a regression their labels do not matter to it.
     """
@@ -42,7 +41,7 @@ def cells(rule: str, seeds: Iterable[int]) -> list[Cell]:
     return [
         cell("league", name, method, 0, seed, variant=variant)
         for seed in seeds
-        for name in sorted(problems(), key=lambda each: hashlib.sha256(f"{seed} {each}".encode()).digest())
+        for name in problems_for(seed)
         for variant in variants_for(problems()[name].task, seed)
         for method in methods(variant)
     ]

@@ -81,16 +81,17 @@ class Results:
     def errors(self, variant: str, methods: Sequence[str]) -> dict[str, Errors]:
         """Return the errors of methods by row of the tables, in the seeds that all of them have.
 
-        Of a row with several problems the errors of a seed are averaged.
+        Of a row with several problems the errors of a seed are averaged over those that all methods have.
         """
         table: dict[str, Errors] = {}
         for row, problems in self.rows.items():
             found: dict[str, list[float]] = {method: [] for method in methods}
             for seed in self.seeds:
-                fits = {m: [self.get(variant, each, m, seed) for each in sorted(problems)] for m in methods}
-                if all(fit is not None for group in fits.values() for fit in group):
-                    for method, group in fits.items():
-                        found[method].append(float(np.mean([fit.error for fit in group if fit is not None])))
+                fits = [[self.get(variant, each, method, seed) for method in methods] for each in sorted(problems)]
+                whole = [[fit.error for fit in group if fit is not None] for group in fits]
+                whole = [group for group in whole if len(group) == len(methods)]
+                for method, mean in zip(methods, np.mean(whole, axis=0) if whole else (), strict=False):
+                    found[method].append(float(mean))
             if found[methods[0]]:
                 table[row] = {method: np.array(values) for method, values in found.items()}
         return table
@@ -323,7 +324,8 @@ def league_section(outcomes: Sequence[Outcome]) -> Section:
         "one of no use: labels turned in even seeds (two classes exchanged, of more each put in the place of the next, "
         "numbers mirrored about their mean), columns in another order in odd ones. Regressions also have a source of "
         "another level: labels plus their standard deviation in even seeds, times three in odd ones.",
-        "A problem of Office-Caltech is, as in Table 2 of the paper, the mean over five pairs of classes. Wine, "
+        "A problem of Office-Caltech is two collections of pictures; each seed draws one of its five pairs of classes. "
+        "Wine, "
         "Parkinsons and schools have 2,000 source rows at most, drawn anew for each seed. Rows of Parkinsons that "
         "train and that test are visits of the same seven patients, and no such patient is in the source.",
         f"{len(results.found)} fits, {n_failed} failed.",

@@ -311,9 +311,21 @@ def test_pairs_of_classes_are_one_row_with_the_mean_of_each_seed():
     names = ("A -> C, 1 vs 2 (x)", "A -> C, 3 vs 4 (x)")
     fits = [outcome(name, OURS, seed, error) for name, error in zip(names, (1.0, 5.0), strict=True) for seed in (0, 1)]
     assert Results(fits).errors("none", (OURS,))["A -> C (x)"][OURS].tolist() == [3.0, 3.0]
-    assert Results(fits[:-1]).errors("none", (OURS,))["A -> C (x)"][OURS].tolist() == [3.0]
+    assert Results(fits[:-1]).errors("none", (OURS,))["A -> C (x)"][OURS].tolist() == [3.0, 1.0]
     failed = Outcome(fits[-1].cell, None, "no", 0.0, "")
-    assert Results([*fits[:-1], failed]).errors("none", (OURS,))["A -> C (x)"][OURS].tolist() == [3.0]
+    assert Results([*fits[:-1], failed]).errors("none", (OURS,))["A -> C (x)"][OURS].tolist() == [3.0, 1.0]
+    both = [*fits, outcome(names[0], ALONE, 0, 7.0)]
+    found = Results(both).errors("none", (OURS, ALONE))["A -> C (x)"]
+    assert {method: errors.tolist() for method, errors in found.items()} == {OURS: [1.0], ALONE: [7.0]}
+
+
+def test_each_seed_draws_one_pair_of_classes_of_a_row(monkeypatch):
+    names = [f"A -> C, {k} vs {k + 1} (x)" for k in (1, 3, 5)] + ["friedman"]
+    monkeypatch.setattr(problems, "problems", lambda: dict.fromkeys(names))
+    drawn = [problems.problems_for(seed) for seed in range(40)]
+    assert all(sorted(map(row_name, each)) == ["A -> C (x)", "friedman"] for each in drawn)
+    assert set().union(*drawn) == set(names)
+    assert drawn == [problems.problems_for(seed) for seed in range(40)]
 
 
 def test_the_lowest_error_is_bold():

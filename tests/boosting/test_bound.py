@@ -1,4 +1,4 @@
-"""Proposition 1, term by term."""
+"""Proposition 38 (`boostpropositionA`), term by term."""
 
 from __future__ import annotations
 

@@ -14,6 +14,7 @@ pd = pytest.importorskip("pandas")
 
 from gapmin import study  # noqa: E402
 from gapmin.cli import compare  # noqa: E402
+from gapmin.study.compare import QUICK  # noqa: E402
 from gapmin_support.commands import invoke  # noqa: E402
 
 APP = """
@@ -51,16 +52,15 @@ def files(tmp_path):
 
 
 @pytest.fixture
-def quick(monkeypatch):
+def few_folds(monkeypatch):
     """The real comparison with few folds."""
     small = partial(study.compare_study, n_splits=2)
     monkeypatch.setattr(study, "compare_study", small)
 
 
-@pytest.mark.usefixtures("quick")
-def test_prints_what_was_read_the_tables_and_the_verdict_last(files, tmp_path):
+def test_prints_what_was_read_the_tables_and_the_decision_last(files, tmp_path):
     page = tmp_path / "r.html"
-    done = run(*files, "--report", page, "--jobs", 1)
+    done = run(*files, "--report", page, "--jobs", 1, "--quick", "--metric", "roc_auc")
     assert done.exit_code == 0, done.output
     lines = done.stdout.splitlines()
     roles, sizes = ("target", "source", "source"), (24, 60, 60)
@@ -70,15 +70,36 @@ def test_prints_what_was_read_the_tables_and_the_verdict_last(files, tmp_path):
     assert "Predicting kind from 3 columns (3 numbers) ..." in lines
     assert any(line.startswith("note: the task is classification, because") for line in lines)
     assert "note: dropped column 'day': not in every file" in lines
-    for word in ("leave out", "its labels look reversed", "weighted pooling", "TransferBoost", "TransferCV"):
-        assert word in " ".join(done.stdout.split())
-    last = done.stdout.rstrip().split("\n\n")[-1]
-    assert "Leave out bad." in " ".join(last.split())
-    assert "gapmin compare: 100% of" in done.stderr
-    assert "<h2>All methods side by side</h2>" in page.read_text(encoding="utf-8")
+    said = " ".join(done.stdout.split())
+    for word in ("leave out", "its labels look reversed", "ROC AUC", "average precision", "recall", "baseline"):
+        assert word in said
+    for each in QUICK:
+        assert f"simplified: {each}" in said
+    last = " ".join(done.stdout.rstrip().split("\n\n")[-1].split())
+    assert last.startswith("Decision: ")
+    assert "Leave out bad." in last
+    assert "ROC AUC on rows that did not train: " in last
+    assert "(" not in last.split("Effect")[0], "no repr of anything"
+    text = page.read_text(encoding="utf-8")
+    assert "--quick --report" in text
+    assert "<dt>Simplified</dt>" in text
+    told = done.stderr.splitlines()
+    assert any("weighing the sources on held-out target rows" in line for line in told)
+    assert told[-1].startswith("gapmin compare: 100%, done")
 
 
-@pytest.mark.usefixtures("quick")
+@pytest.mark.slow
+@pytest.mark.usefixtures("few_folds")
+def test_the_nested_comparison_has_a_report_too(files, tmp_path):
+    page = tmp_path / "r.html"
+    done = run(*files, "--report", page, "--jobs", 1)
+    assert done.exit_code == 0, done.output
+    assert "nested cross-validation, 2 of 2 folds done" in done.stderr
+    assert "simplified" not in done.stdout
+    assert "<h2>What the model uses</h2>" in page.read_text(encoding="utf-8")
+
+
+@pytest.mark.usefixtures("few_folds")
 @pytest.mark.slow
 def test_json_is_all_there_is_and_the_same_for_any_number_of_processes(files, tmp_path):
     said = {}
@@ -91,14 +112,14 @@ def test_json_is_all_there_is_and_the_same_for_any_number_of_processes(files, tm
     assert said[1]["report"] is None
     assert said[1]["random_state"] == 3
     assert [each["name"] for each in said[1]["evidence"]["sources"]] == ["good", "bad"]
-    assert said[1]["headline"].startswith(said[1]["evidence"]["headline"])
+    assert said[1]["verdict"] == said[1]["evidence"]["verdict"]
     assert sorted(path.name for path in tmp_path.iterdir()) == ["files"]
 
 
 def test_help_has_an_example():
     shown = " ".join(run("--help").stdout.split())
     assert "Example: gapmin compare --target" in shown
-    for option in ("--source", "--label", "--task", "--drop", "--report", "--json", "--jobs", "--seed"):
+    for option in ("--source", "--metric", "--group", "--time", "--quick", "--time-limit", "--report", "--json"):
         assert option in shown
 
 
@@ -165,6 +186,10 @@ def test_too_few_target_rows(files, tmp_path):
         (("--jobs", 0), "--jobs is 0: take at least 1"),
         (("--max-source-rows", 0), "--max-source-rows is 0: take at least 1"),
         (("--seed", -1), "--seed is -1: take a number from 0"),
+        (("--time-limit", 0), "--time-limit is 0: give seconds above 0"),
+        (("--metric", "r2"), "the metric 'r2' is none for a classification: use error_rate"),
+        (("--group", "patient"), "has no column 'patient' for --group: it has"),
+        (("--time", "dya"), "has no column 'dya' for --time: it has"),
         (("--task", "guess"), "task is 'guess': use classification or regression"),
         (("--drop", "colour"), "column 'colour', which is to be dropped, is in none of the files"),
         (("--report", "{tmp}"), "--report is {tmp}, a folder: name a file"),
@@ -222,7 +247,7 @@ def test_a_file_that_is_read_is_not_written_over(files):
 
 
 @pytest.mark.slow
-@pytest.mark.usefixtures("quick")
+@pytest.mark.usefixtures("few_folds")
 def test_sources_of_one_name_and_one_called_target_are_told_apart(tmp_path):
     paths = [tmp_path / name for name in ("s\x01.csv", "s\x02.csv", "target.csv")]
     for seed, (path, sign) in enumerate(zip(paths, (1, -1, 1), strict=True)):
@@ -235,4 +260,4 @@ def test_sources_of_one_name_and_one_called_target_are_told_apart(tmp_path):
     names = ["s\ufffd", "s\ufffd (2)", "target (2)"]
     assert list(found["source_sizes"]) == names
     assert [each["name"] for each in found["evidence"]["sources"]] == names
-    assert list(found["gaps"]) == names
+    assert list(found["drift"][0]["distance"]) == names

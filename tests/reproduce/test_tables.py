@@ -133,9 +133,10 @@ def test_a_printed_number_keeps_its_decimals():
 
 def test_an_average_above_the_printed_one_is_not_reached(block):
     assert at_most_printed("table2", block, "gapBoost", "here") == (
-        "Holds: the average of gapBoost on here is at most the printed one. 5.50, in print 7.26."
+        "Confirmed: the average of gapBoost on here is at most the printed one. 5.50, in print 7.26 (difference -1.76, "
+        "95% interval -1.77 to -1.75)."
     )
     rows = {
         name: {method: series(*(each.errors + 2)) for method, each in row.items()} for name, row in block.rows.items()
     }
-    assert at_most_printed("table2", Block("20 Newsgroups", rows), "gapBoost", "here").startswith("Does not hold: ")
+    assert at_most_printed("table2", Block("20 Newsgroups", rows), "gapBoost", "here").startswith("Contradicted: ")

@@ -6,20 +6,21 @@ import pytest
 
 pd = pytest.importorskip("pandas")
 
-from gapmin._utils.statistics import corrected_t_test  # noqa: E402
-from gapmin.base import DomainData  # noqa: E402
-from gapmin.study import OURS, POOLED, TARGET_ONLY, Column, Schema, Study, compare_study  # noqa: E402
-from gapmin.study.compare import check_study  # noqa: E402
-from gapmin.study.folds import Fitted, draw_folds, measure  # noqa: E402
-from gapmin.study.method_comparison import compare_methods  # noqa: E402
-from gapmin.study.methods import make_method, method_names  # noqa: E402
+from gapmin.study import (  # noqa: E402
+    ALL_SOURCES,
+    BASELINE,
+    MODEL,
+    TARGET_ONLY,
+    Column,
+    RowDivision,
+    Schema,
+    Study,
+    compare_study,
+)
+from gapmin.study.compare import QUICK, check_study  # noqa: E402
 from gapmin.transfer import Evidence  # noqa: E402
 
 SETTINGS = {"n_splits": 2}
-
-
-def domain_data(X, y, domain):
-    return DomainData(X, y, domain, np.ones(len(y)))
 
 
 def made_study(task, n_target=24, n_source=60, seed=0):
@@ -40,135 +41,129 @@ def made_study(task, n_target=24, n_source=60, seed=0):
 
 @pytest.fixture(scope="module")
 def compared():
-    return compare_study(made_study("classification"), n_jobs=1, **SETTINGS)
+    shares = []
+    found = compare_study(
+        made_study("regression"), n_jobs=1, on_progress=lambda share, stage: shares.append((share, stage)), **SETTINGS
+    )
+    return found, shares
+
+
+@pytest.fixture(scope="module")
+def quick():
+    return compare_study(made_study("classification"), n_jobs=1, quick=True)
 
 
 def test_a_source_that_is_turned_round_is_left_out(compared):
-    assert [each.name for each in compared.evidence.sources] == ["good", "bad"]
-    assert compared.evidence["bad"].verdict == "leave out"
-    assert compared.evidence["good"].evidence > 0 > compared.evidence["bad"].evidence
-    assert "Leave out bad" in compared.headline
-    assert compared.headline.endswith(".")
+    found, _ = compared
+    assert [each.name for each in found.evidence.sources] == ["good", "bad"]
+    assert (found.evidence["good"].verdict, found.evidence["bad"].verdict) == ("use", "leave out")
+    assert found.summary.decision == "Use good. Leave out bad."
 
 
-def test_the_gap_of_every_source_is_measured(compared):
-    assert list(compared.gaps) == ["good", "bad"]
-    assert sum(compared.gaps["good"].values()) < sum(compared.gaps["bad"].values())
+def test_every_method_is_measured_on_every_target_row(compared):
+    found, _ = compared
+    assert [each.method for each in found.scores] == [BASELINE, TARGET_ONLY, ALL_SOURCES, MODEL]
+    assert found.protocol == "nested"
+    assert found.score_of(MODEL).value < found.score_of(TARGET_ONLY).value < found.score_of(BASELINE).value
+    for each in found.scores:
+        assert each.low <= each.value <= each.high
+        assert each.change == pytest.approx(each.value - found.score_of(TARGET_ONLY).value)
 
 
-def test_every_method_is_measured_on_the_same_folds(compared):
-    assert [each.method for each in compared.methods] == list(method_names("classification"))
-    for each in compared.methods:
-        assert len(each.errors) == 2
-        assert each.error == pytest.approx(np.mean(each.errors))
-        assert 0 <= each.low <= each.error <= each.high <= 100
-        assert each.difference == pytest.approx(each.error - compared.entry(TARGET_ONLY).error)
-    alone = compared.entry(TARGET_ONLY)
-    assert (alone.difference, alone.p_value) == (0, 1)
+def test_the_curve_ends_where_the_table_says(compared):
+    found, _ = compared
+    assert found.curve.sizes[0] == 10
+    assert found.curve.sizes[-1] == 12
+    for method in (TARGET_ONLY, MODEL):
+        assert found.curve.scores[method][-1].value == found.score_of(method).value
+    assert found.saving.n_rows == 12
 
 
-def test_p_values_are_corrected_for_the_number_of_methods():
-    data = domain_data(np.zeros((40, 1)), np.zeros(40), np.repeat([-1, 1], [20, 20]))
-    folds = draw_folds(data, "regression", 2, 2, 0)
-    errors = {TARGET_ONLY: [1.0, 2.0, 3.0, 4.0], POOLED: [0.5, 1.4, 2.6, 3.5], OURS: [0.9, 2.2, 2.6, 4.1]}
-    pairs = [(method, fold) for method in errors for fold in folds]
-    fits = [Fitted(each) for found in errors.values() for each in found]
-    compared, failures = compare_methods(tuple(errors), pairs, fits, 20, "regression")
-    assert not failures
-    plain = {
-        method: corrected_t_test(np.subtract(found, errors[TARGET_ONLY]), 10, 10) for method, found in errors.items()
-    }
-    found = {each.method: each.p_value for each in compared}
-    assert found[POOLED] == pytest.approx(2 * plain[POOLED].p_value)  # the smaller of two
-    assert found[OURS] == pytest.approx(plain[OURS].p_value)
-    assert found[TARGET_ONLY] == 1
+def test_the_columns_that_count_are_found(compared):
+    found, _ = compared
+    assert found.importance[0].name == "a"
+    assert sorted(each.name for each in found.importance) == ["a", "b", "c"]
 
 
-def test_the_curve_goes_from_few_rows_to_all_that_train(compared):
-    assert compared.curve.sizes[0] == 10
-    assert compared.curve.sizes[-1] == 12
-    assert {TARGET_ONLY, POOLED} <= set(compared.curve.errors) <= {TARGET_ONLY, OURS, POOLED}
-    assert (OURS in compared.curve.errors) == bool(compared.evidence.used)
-    for errors in compared.curve.errors.values():
-        assert np.shape(errors) == (len(compared.curve.sizes), 2)
+def test_the_label_leads_the_drift(compared):
+    found, _ = compared
+    assert found.drift[0].is_label
+    assert [each.worst for each in found.drift[1:]] == sorted((each.worst for each in found.drift[1:]), reverse=True)
 
 
-def test_weights_are_shares_of_the_target_and_each_source_by_round(compared):
-    np.testing.assert_allclose(np.sum(compared.mass, axis=1), 1)
-    np.testing.assert_allclose(compared.mass[0], np.array([24, 60, 60]) / 144)
-    assert sum(each.weight for each in compared.evidence.hypotheses) == pytest.approx(1)
+def test_progress_rises_to_one_and_says_what_is_done(compared):
+    _, told = compared
+    shares = [share for share, _ in told]
+    assert shares == sorted(shares)
+    assert (shares[0], shares[-1]) == (0, 1)
+    assert {"preparing columns", "weighing the sources on held-out target rows"} <= {stage for _, stage in told}
 
 
-def test_everything_is_json(compared):
-    found = json.loads(json.dumps(compared.to_dict(), allow_nan=False))
-    assert Evidence.from_dict(found["evidence"]) == compared.evidence
-    assert not {"ranking", "verdict"} & set(found)
+def test_json_has_each_error_once(compared):
+    found, _ = compared
+    said = json.loads(json.dumps(found.to_dict(), allow_nan=False))
+    assert said["headline"] == found.headline
+    assert said["verdict"] == found.evidence.verdict
+    assert not {"model", "change", "baseline", "headline"} & set(said["evidence"])
+    assert all("scores" not in each for each in said["evidence"]["hypotheses"])
+
+
+def test_a_quick_comparison_says_what_it_leaves_out_and_the_same_of_the_sources(quick):
+    assert quick.simplified == QUICK
+    assert quick.protocol == "not nested"
+    assert (quick.curve, quick.saving, quick.importance) == (None, None, ())
+    assert quick.evidence["bad"].verdict == "leave out"
+    assert np.sum(quick.details.confusion) == 24
+    assert {each.method for each in quick.scores} == {BASELINE, TARGET_ONLY, ALL_SOURCES, MODEL}
+
+
+def test_a_time_limit_that_is_too_short_makes_it_quick(quick):
+    found = compare_study(made_study("classification"), n_jobs=1, time_limit=1e-3)
+    assert found.simplified[0] == "The time limit of 0.001 s leaves no time for more."
+    assert found.simplified[1:] == QUICK
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("task", ["classification", "regression"])
-def test_processes_change_nothing_and_progress_ends_at_one(task, compared):
-    study = made_study(task)
-    shares = []
-    one = (
-        compared
-        if task == "classification"
-        else compare_study(study, n_jobs=1, on_progress=lambda share, n_steps: shares.append(share), **SETTINGS)
-    )
-    two = compare_study(study, n_jobs=2, **SETTINGS)
-    assert replace(one, seconds=0).to_dict() == replace(two, seconds=0).to_dict()
-    if shares:
-        assert shares == sorted(shares)
-        assert (shares[0], shares[-1]) == (0, 1)
-        assert [each.method for each in one.methods] == list(method_names("regression"))
-        assert one.evidence["bad"].verdict == "leave out"
+def test_quick_and_nested_have_one_evidence(quick):
+    nested = compare_study(made_study("classification"), n_jobs=1, **SETTINGS)
+    assert nested.evidence == quick.evidence
 
 
-def test_folds_test_each_target_row_once_a_repeat_and_no_source_row():
-    domain = np.repeat([1, -1, 2], [5, 20, 5])
-    y = np.tile([0, 1], 15)
-    data = domain_data(np.zeros((30, 1)), y, domain)
-    folds = draw_folds(data, "classification", 4, 3, seed=1)
-    assert len(folds) == 12
-    for repeat in range(3):
-        tested = np.concatenate([fold.test for fold in folds[4 * repeat : 4 * repeat + 4]])
-        assert sorted(tested) == list(range(5, 25))
-    for fold in folds:
-        assert sorted([*fold.train, *fold.test]) == list(range(5, 25))
-        assert y[fold.test].mean() == pytest.approx(0.5, abs=0.11)
-    assert [fold.seed for fold in folds] == [fold.seed for fold in draw_folds(data, "classification", 4, 3, seed=1)]
+@pytest.mark.slow
+def test_processes_change_nothing(compared):
+    two = compare_study(made_study("regression"), n_jobs=2, **SETTINGS)
+    assert replace(compared[0], seconds=0).to_dict() == replace(two, seconds=0).to_dict()
 
 
-def test_the_rows_of_a_fold_are_not_trained_on():
-    """Labels that nothing can tell: whoever saw the tested rows would know them."""
+@pytest.mark.slow
+def test_nested_rows_are_known_to_nothing():
+    """Labels that no column tells: whatever had seen the tested rows would do better than the mean."""
     rng = np.random.default_rng(0)
-    X, y = rng.normal(size=(60, 30)), rng.normal(size=60)
-    data = domain_data(X, y, np.repeat([-1, 1], [30, 30]))
-    fold = draw_folds(data, "regression", 3, 1, seed=0)[0]
-    model = make_method(POOLED, "regression", 0)
-    seen = measure(data, "regression", model, fold.train, fold.train).error
-    assert measure(data, "regression", model, fold.train, fold.test).error > 1.5 * seen
+    study = made_study("regression", n_target=60)
+    study = replace(study, target=(study.target[0].iloc[:60], rng.normal(size=60)))
+    found = compare_study(study, n_jobs=1, **SETTINGS)
+    assert found.score_of(MODEL).value > 0.9 * found.score_of(BASELINE).value
 
 
-def test_sources_that_are_to_be_left_out_train_nothing():
+def test_groups_and_time_reach_the_folds():
+    """Rows come in groups with one label each: whoever sees the group of a row knows its label."""
     rng = np.random.default_rng(0)
-    X = rng.normal(size=(60, 2))
-    domain = np.repeat([-1, 1, 2], 20)
-    y = X[:, 0].copy()
-    y[domain == 2] = 1e6
-    data = domain_data(X, y, domain)
-    model = make_method(POOLED, "regression", 0)
-    rows = np.arange(10), np.arange(10, 20)
-    assert measure(data, "regression", model, *rows, sources=(1,)).error < 1
-    assert measure(data, "regression", model, *rows).error > 1e3
+    groups = np.repeat(np.arange(10), 4)
+    X = pd.DataFrame(rng.normal(size=(10, 3))[groups] + 0.01 * rng.normal(size=(40, 3)), columns=["a", "b", "c"])
+    y = rng.normal(size=10)[groups] + 0.01 * rng.normal(size=40)
+    study = made_study("regression")
+    study = replace(study, target=(X, y), sources={"good": study.sources["good"]})
+    codes = np.concatenate([groups, 100 + np.arange(60)])
+    leaky = compare_study(study, n_jobs=1, quick=True)
+    honest = compare_study(study, division=RowDivision(codes), n_jobs=1, quick=True)
+    assert leaky.score_of(MODEL).value < 0.5 * honest.score_of(MODEL).value
+    by_time = compare_study(study, division=RowDivision(time=np.arange(40.0)), n_jobs=1, quick=True)
+    assert by_time.evidence.n_target < 40, "the first rows only train"
 
 
-def test_a_method_that_cannot_be_trained_says_why():
-    data = domain_data(np.zeros((8, 1)), np.zeros(8), np.repeat([-1, 1], 4))
-    model = make_method("gapBoost", "classification", 0)
-    found = measure(data, "classification", model, np.arange(3), np.array([3]))
-    assert np.isnan(found.error)
-    assert "class" in found.failure
+def test_the_evidence_is_that_of_the_estimator(quick):
+    assert isinstance(quick.evidence, Evidence)
+    assert sum(each.weight for each in quick.evidence.hypotheses) == pytest.approx(1)
 
 
 def test_a_target_that_says_nothing_is_refused():
@@ -184,3 +179,7 @@ def test_a_target_that_says_nothing_is_refused():
         compare_study(replace(regression, target=(X, np.ones(24))))
     with pytest.raises(ValueError, match=r"^n_splits is 1: use an integer of at least 2$"):
         compare_study(study, n_splits=1)
+    with pytest.raises(ValueError, match=r"^time_limit is 0: give seconds above 0, or None$"):
+        compare_study(study, time_limit=0)
+    with pytest.raises(ValueError, match=r"^the metric 'r2' is none for a classification"):
+        compare_study(study, metric="r2")

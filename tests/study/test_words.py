@@ -1,57 +1,82 @@
 from itertools import product
+from math import ceil, log
 
 import pytest
 
-from gapmin.study.methods import OURS, TARGET_ONLY
-from gapmin.study.result import LabelSaving, MethodError
-from gapmin.study.words import headline, labels_sentence
-from gapmin.transfer import Evidence, Hypothesis, Score, SourceVerdict
+from gapmin.study.curve import LabelSaving
+from gapmin.study.methods import BASELINE, MODEL, TARGET_ONLY
+from gapmin.study.metrics import MethodScore, Metric
+from gapmin.study.words import decision, labels_sentence, labels_that_would_tell, summarise
+from gapmin.transfer import Evidence, Hypothesis, SourceVerdict
 from gapmin.transfer.constants import VERDICTS
 
 MINUS = "\N{MINUS SIGN}"
+RATE, AUC = Metric("error rate"), Metric("ROC AUC", True)
 
 
-def methods(difference, low, high):
-    alone = MethodError(TARGET_ONLY, 20.0, 15.0, 25.0, 0.0, 0.0, 0.0, 1.0, (20.0, 20.0))
-    ours = MethodError(OURS, 20 + difference, 10.0, 25.0, difference, low, high, 0.1, (20.0, 20.0))
-    return alone, ours
+def scores(model, alone=0.2, low=-0.02, high=0.05):
+    return (
+        MethodScore(BASELINE, 0.5, 0.4, 0.6, 0.3, 0.2, 0.4),
+        MethodScore(TARGET_ONLY, alone, 0.1, 0.3, 0.0, 0.0, 0.0),
+        MethodScore(MODEL, model, 0.1, 0.3, model - alone, low, high),
+    )
 
 
-def evidence(*verdicts, task="classification"):
-    metric = "error rate" if task == "classification" else "root mean squared error"
+def evidence(*verdicts, nats=1.0, error=0.5, n_target=30):
     sources = tuple(
-        SourceVerdict(k, name, 10, said, 1.0, 1.0, 0.5)
+        SourceVerdict(k, name, 10, said, 4.0, nats, 0.5)
         for k, (name, said) in enumerate(zip(("old", "web", "bad"), verdicts, strict=False), start=1)
     )
-    alone = Hypothesis((), -10.0, 0.0, 0.0, 0.0, 0.0, 0.5, 0.5, {metric: Score(0.2, 0.1, 0.3)})
-    scores = {metric: Score(0.15, 0.1, 0.2)}, {metric: Score(-0.05, -0.1, 0.0)}, {metric: Score(0.5, 0.4, 0.6)}
-    return Evidence((alone,), sources, task, 30, (metric,), *scores)
+    alone = Hypothesis((), -10.0, 0.0, 0.0, 0.0, 0.0, 0.5, 0.5)
+    ones = (Hypothesis((each.number,), -9.0, 1.0, 1.0, nats, error, 0.1, 0.1) for each in sources)
+    return Evidence((alone, *ones), sources, "classification", n_target)
 
 
-def test_where_the_nested_check_agrees_the_headline_is_that_of_the_evidence():
-    found = evidence("use", "no evidence either way", "leave out")
-    assert headline(found, methods(-5, -8, -2)) == found.headline()
-    assert headline(found, methods(0, -8, 8)) == found.headline()
-    assert headline(found, methods(-5, -8, -2)[:1]) == found.headline(), "TransferCV could not be trained on every fold"
-
-
-@pytest.mark.parametrize("task", ["classification", "regression"])
-def test_use_never_stands_beside_an_error_that_rises_without_saying_so(task):
+@pytest.mark.parametrize("metric", [RATE, AUC])
+def test_use_never_stands_beside_an_error_that_rises(metric):
+    worse, better = (0.3, 0.1) if metric is RATE else (0.1, 0.3)
     for verdicts in product(VERDICTS, repeat=2):
-        found = evidence(*verdicts, task=task)
-        said = headline(found, methods(1.5, -2, 5))
-        assert said.startswith(found.headline())
-        assert ("the error rises from 20.0" in said) == ("use" in verdicts)
+        found = evidence(*verdicts)
+        rises = summarise(found, metric, scores(worse))
+        assert "use " not in rises.headline.lower()
+        assert ("does not fall" in rises.decision) == ("use" in verdicts)
+        falls = summarise(found, metric, scores(better))
+        assert ("Use " in falls.decision) == ("use" in verdicts)
+        for text, said in (("No evidence either way about", VERDICTS[2]), ("Leave out", VERDICTS[1])):
+            assert (text in falls.decision) == (text in rises.decision) == (said in verdicts)
 
 
-def test_how_a_rise_is_told():
-    said = headline(evidence("use"), methods(1.5, -2, 5))
-    assert said.endswith(
-        "But nested cross-validation does not bear this out: there the error rises from 20.0% to 21.5% "
-        f"(95% interval of the change: {MINUS}2.0 to +5.0 points)."
+def test_an_equal_error_does_not_rise():
+    assert summarise(evidence("use"), RATE, scores(0.2)).decision == "Use old."
+
+
+def test_the_effect_has_model_target_and_baseline():
+    said = summarise(evidence("use"), RATE, scores(0.15, low=-0.1, high=0.0)).effect
+    assert said == (
+        "Error rate on rows that did not train: 15.0% for the model, 20.0% for the target alone "
+        f"(95% interval of the change: {MINUS}10.0 to 0.0 points), 50.0% for the baseline."
     )
-    numbers = headline(evidence("use", task="regression"), methods(1.5, -2, 5))
-    assert numbers.endswith(f"from 20.0 to 21.5 (95% interval of the change: {MINUS}2.0 to +5.0).")
+
+
+def test_how_many_labels_would_tell():
+    found = evidence("no evidence either way", nats=-1.0, error=0.5)
+    more = ceil(30 * log(19) / 1.0 - 30)
+    assert labels_that_would_tell(found, found.sources[0]) == f"old: about {more} more labelled target rows would tell."
+    unsure = evidence("no evidence either way", nats=0.4, error=0.5)
+    assert labels_that_would_tell(unsure, unsure.sources[0]).endswith("cannot be told.")
+    near = evidence("no evidence either way", nats=5.0, error=0.5)
+    assert "close to a decision" in labels_that_would_tell(near, near.sources[0])
+
+
+def test_every_outcome_has_a_next_step():
+    for verdicts in product(VERDICTS, repeat=2):
+        for error in (0.15, 0.25):
+            assert summarise(evidence(*verdicts), RATE, scores(error)).next_steps
+
+
+def test_all_verdicts_are_in_the_decision():
+    said = decision(evidence("use", "leave out", "not needed beside the others"), worse=False)
+    assert said == "Use old. Leave out web. Not needed beside the others: bad."
 
 
 def test_labels_that_a_source_is_worth():
@@ -62,5 +87,3 @@ def test_labels_that_a_source_is_worth():
     assert "extrapolation" in labels_sentence(LabelSaving(80, 1200, "extrapolated"), ["old"])
     assert "old saves no labels" in labels_sentence(LabelSaving(80, 80, "none"), ["old"])
     assert "old and new save no labels" in labels_sentence(LabelSaving(80, 80, "none"), ["old", "new"])
-    none = labels_sentence(LabelSaving(80, 80, "none"), [])
-    assert none == "No source clearly helps, so no saving of labels is claimed."

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 if TYPE_CHECKING:
     from rich.console import Console
 
 Item = TypeVar("Item")
+
+_SECONDS_BETWEEN_LINES, _SECONDS_WITHOUT_LINES = 4.0, 1.0
 
 
 def progress(items: Sequence[Item], verbose: int, description: str) -> Iterable[Item]:
@@ -61,6 +64,60 @@ def _standard_error() -> Console:
     except ImportError:
         raise ImportError('verbose=1 draws its progress bar with rich: pip install "gapmin[cli]"') from None
     return Console(stderr=True)
+
+
+@contextmanager
+def stages_on(console: Console, description: str) -> Iterator[Callable[[float, str], None]]:
+    """Show what is being done: a bar on a terminal; elsewhere a line for each stage, and one every four seconds.
+
+    What is over within a second is not worth a line.
+
+    Yields
+    ------
+    callable
+        To be given the share that is done and what is being done.
+    """
+    from rich.progress import BarColumn, Progress, SpinnerColumn, TaskProgressColumn, TextColumn, TimeElapsedColumn
+
+    if console.is_terminal:
+        columns = (
+            SpinnerColumn(),
+            TextColumn("{task.description}", markup=False),
+            BarColumn(),
+            TaskProgressColumn(),
+            TimeElapsedColumn(),
+        )
+        with Progress(*columns, console=console, transient=True) as bar:
+            task = bar.add_task(description, total=1.0)
+            yield lambda share, stage: bar.update(task, completed=share, description=f"{description}: {stage}")
+        return
+    start, over = time.perf_counter(), threading.Event()
+    now: dict[str, Any] = {"share": 0.0, "stage": ""}
+
+    def line() -> None:
+        passed = time.perf_counter() - start
+        text = f"{description}: {100 * now['share']:.0f}%, {now['stage']}, {passed:.0f} s"
+        console.print(text, markup=False, highlight=False, soft_wrap=True)
+
+    def beat() -> None:
+        while not over.wait(_SECONDS_BETWEEN_LINES):
+            if now["stage"]:
+                line()
+
+    def on_progress(share: float, stage: str) -> None:
+        is_new = stage != now["stage"]
+        now.update(share=share, stage=stage)
+        if is_new and time.perf_counter() - start > _SECONDS_WITHOUT_LINES:
+            line()
+
+    # A daemon: where the main thread ends in an error it is not waited for.
+    thread = threading.Thread(target=beat, daemon=True)
+    thread.start()
+    try:
+        yield on_progress
+    finally:
+        over.set()
+        thread.join()
 
 
 @contextmanager

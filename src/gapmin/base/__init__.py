@@ -5,7 +5,7 @@ from gapmin.base._data import DomainData
 from gapmin.base._fitting import fit_with_domains
 from gapmin.base._tasks import check_tasks, known_tasks, plain, refuse_unnamed
 from gapmin.base._transfer import TrainsOnRows, TransferMetaEstimator
-from gapmin.base._validation import check_labels, check_sample_weight
+from gapmin.base._validation import check_labels, check_sample_weight, first_missing
 
 __all__ = [
     "DomainData",
@@ -15,6 +15,7 @@ __all__ = [
     "check_labels",
     "check_sample_weight",
     "check_tasks",
+    "first_missing",
     "fit_with_domains",
     "known_tasks",
     "plain",

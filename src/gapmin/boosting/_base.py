@@ -169,6 +169,7 @@ class BaseBoosting(TrainsOnRows):
         if self.checkpoint_dir is not None:
             checkpoint = Checkpoint(self.checkpoint_dir, self, rows, learners.examples(rows))
         state = self._resume(checkpoint, rows, learners) or State(rows.persist(self._initial(rows)))
+        # "for k = 1, ..., K" of every algorithm
         for _ in progress(range(len(state.rounds), self.n_estimators), self.verbose, type(self).__name__):
             if state.ended:
                 break
@@ -196,6 +197,7 @@ class BaseBoosting(TrainsOnRows):
         if log_factor is None:
             state.ended = True
         else:
+            # D_{k+1} = D_k exp(beta), then normalised (Algorithms 1 and 2: clipped first)
             state.log_weight = rows.persist(self._next(state.log_weight + log_factor, rows))
 
     def _resume(self, checkpoint: Checkpoint | None, rows: TrainingRows, learners: Learners) -> State | None:

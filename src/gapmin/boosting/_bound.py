@@ -1,4 +1,4 @@
-"""Proposition 1: the target risk of gapBoost's linear ensemble."""
+"""Proposition 38 (`boostpropositionA`): the target risk of gapBoost's linear ensemble."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def why_not(booster: GapBoostClassifier) -> str | None:
-    """Return the condition of Proposition 1 that does not hold for a fitted booster, or None."""
+    """Return the condition of Proposition 38 that does not hold for a fitted booster, or None."""
     learner = booster.estimators_[0]
     if not all(isinstance(h, WeightedLogisticRegression) for h in booster.estimators_):
         return (
@@ -57,7 +57,7 @@ def measure_for_bound(booster: GapBoostClassifier, rows: TrainingRows, largest: 
     }
 
 
-def proposition_1(booster: GapBoostClassifier, delta: float, R: float | None) -> RiskBound:
+def ensemble_bound(booster: GapBoostClassifier, delta: float, R: float | None) -> RiskBound:
     """L(f) <= L_S(f) + 2 rho^2 R^2 gamma / lam sqrt(2 log(4 / delta)) + B sqrt(log(2 / delta) / (2 N_T)).
 
     rho is 1 for the logistic loss; gamma is the largest weight of a target row in any round; B is the loss at the norm
@@ -68,7 +68,7 @@ def proposition_1(booster: GapBoostClassifier, delta: float, R: float | None) ->
         raise ValueError(f"delta is {delta}: give a probability between 0 and 1")
     parts = booster._bound_parts
     if isinstance(parts, str):
-        raise ValueError(f"Proposition 1 does not hold here: {parts}")
+        raise ValueError(f"Proposition 38 does not hold here: {parts}")
     if R is not None and not R > 0:
         raise ValueError(f"R is {R}: give a positive bound on the norm of every row")
     radius_from = "given" if R is not None else "measured on its training rows"

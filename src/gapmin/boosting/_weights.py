@@ -26,7 +26,7 @@ def normalise(log_weight: Array) -> Array:
 
 
 def clip(log_weight: Array, log_cap: Array) -> Array:
-    """Lines 16 to 20 of Algorithm 1: clip what exceeds the cap times the total, then normalise.
+    """Lines 16 to 20 of Algorithms 1 and 2: clip what exceeds the cap times the total, then normalise.
 
     After the last step a weight may again exceed the cap. That is what is printed.
 
@@ -35,6 +35,7 @@ def clip(log_weight: Array, log_cap: Array) -> Array:
     >>> np.exp(clip(np.log([1.0, 1.0, 6.0]), np.log([0.5, 0.5, 0.5])))
     array([0.16666667, 0.16666667, 0.66666667])
     """
+    # line 16: log_sum is the log of Z_{k+1}; lines 17 to 19: the minimum; line 20: normalise
     return normalise(np.minimum(log_weight, log_cap + log_sum(log_weight)))
 
 

@@ -67,12 +67,16 @@ class AdaBoostR2(CombiningRegressorMixin):
     """A round of AdaBoost.R2, where the error and what the weights gain by it may be another's."""
 
     def _round(self, rows: TrainingRows, learners: Learners, log_weight: Array, so_far: list[Round]) -> Round:
+        # Algorithm 6, line 3
         (learner,) = learners.train([rows.both], log_weight)
+        # line 4
         errors = relative_errors(learners.predict(learner, rows.both), rows.y, self.loss)
+        # line 5
         epsilon = self._error(rows, np.exp(log_weight), errors)
         if epsilon >= 0.5:
             return Round.stop_without_learner(learner, epsilon, so_far)
         alpha = vote_weight(epsilon, 2, (past.alpha for past in so_far))
+        # lines 6 to 12
         return Round(learner, alpha, epsilon, self._log_factor(rows, alpha, errors) if epsilon > 0 else None)
 
     def _error(self, rows: TrainingRows, weight: Array, errors: Array) -> float:

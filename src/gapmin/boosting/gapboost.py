@@ -12,7 +12,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from gapmin._utils.typing import Array
 from gapmin.boosting._base import BaseBoosting, Round
-from gapmin.boosting._bound import measure_for_bound, proposition_1
+from gapmin.boosting._bound import ensemble_bound, measure_for_bound
 from gapmin.boosting._learners import Learners
 from gapmin.boosting._loss import ROUND_OFF, relative_errors
 from gapmin.boosting._rows import TrainingRows, compute_scalars
@@ -68,22 +68,23 @@ class _GapBoost(BaseBoosting):
     def _cap(self, rows: TrainingRows) -> float:
         return rows.target.count**-0.5 if self.gamma_max is None else self.gamma_max
 
+    # Algorithm 1 from here to `_next`, in the printed order; where those of Algorithm 2 differ, they stand in brackets.
+    # Lines 2 and 21, the loop, are `BaseBoosting._fit`; each algorithm's `_round` calls the steps one after the other.
+
     def _initial(self, rows: TrainingRows) -> Array:
+        # line 1: every row 1 / (N_S + N_T)
         log_weight = rows.initial_log_weight(self.target_share)
         return self._next(log_weight, rows) if self.exact_cap else log_weight
-
-    def _next(self, log_weight: Array, rows: TrainingRows) -> Array:
-        # A row of weight 2 stands for two rows, each with its own cap.
-        log_cap = np.log(self._cap(rows) * rows.weight)
-        return water_fill(log_weight, log_cap) if self.exact_cap else clip(log_weight, log_cap)
 
     def _train(self, rows: TrainingRows, learners: Learners, log_weight: Array) -> tuple[Any, Array]:
         """Lines 3 to 5: the base learner, the auxiliary learners, and by how much these disagree on each row."""
         if not rows.sources:
             (learner,) = learners.train([rows.both], log_weight)
             return learner, rows.assemble(0.0, [])
+        # line 3: h_k on everything; line 4: h_k^S on the source, one for each; line 5: h_k^T on the target
         learner, h_target, *h_sources = learners.train([rows.both, rows.target, *rows.sources], log_weight)
 
+        # 1[h_k^S(x) != h_k^T(x)] of lines 9 and 13 [kappa of lines 8 and 9]
         on_target: Any = 0.0
         on_sources = []
         target_on_target = learners.predict(h_target, rows.target)
@@ -93,27 +94,8 @@ class _GapBoost(BaseBoosting):
             on_target = on_target + self._difference(learners.predict(h_source, rows.target), target_on_target)
         return learner, rows.assemble(self._scale(on_target / len(h_sources)), on_sources)
 
-    @abstractmethod
-    def _difference(self, h_source: Array, h_target: Array) -> Array:
-        """By how much two learners' predictions differ, row by row."""
-
-    def _scale(self, difference: Array) -> Array:
-        return difference
-
-    def _vote_weight(self, epsilon: float, n_classes: int, so_far: list[Round]) -> tuple[float, bool]:
-        """Return alpha (line 7), and whether to go on after this round."""
-        go_on = 0 < epsilon < 1 or not self.stop_when_perfect
-        return vote_weight(epsilon, n_classes, () if go_on else (past.alpha for past in so_far)), go_on
-
-    def _log_factor(self, rows: TrainingRows, disagree: Array, alpha: float, error: Array) -> Array:
-        """Return beta of every row: lines 8 to 15."""
-        # rho_target > 0 is the other rule of Sec. 6.1.4: up-weight the target rows on which they agree.
-        on_target = disagree if self.rho_target <= 0 else 1 - disagree
-        rho = np.where(rows.domain > 0, self.rho_source * disagree, self.rho_target * on_target)
-        return rho + alpha * error
-
     def _measure(self, rows: TrainingRows, disagree: Array, weight: Array, error: Array) -> tuple[float, GapRecord]:
-        """Return epsilon (line 6), given what each row adds to it, and what is recorded of the round."""
+        """Return epsilon_k, line 6 [7], given what each row adds to it, and what is recorded of the round."""
         weighted, in_target = weight * disagree, rows.domain < 0
         epsilon, on_source, on_target, largest = compute_scalars(
             error,
@@ -122,6 +104,32 @@ class _GapBoost(BaseBoosting):
             (weight[in_target] / rows.weight[in_target]).max(),
         )
         return epsilon, GapRecord(on_source, on_target, largest)
+
+    def _vote_weight(self, epsilon: float, n_classes: int, so_far: list[Round]) -> tuple[float, bool]:
+        """Return alpha_k, line 7, and whether to go on after this round."""
+        go_on = 0 < epsilon < 1 or not self.stop_when_perfect
+        return vote_weight(epsilon, n_classes, () if go_on else (past.alpha for past in so_far)), go_on
+
+    def _log_factor(self, rows: TrainingRows, disagree: Array, alpha: float, error: Array) -> Array:
+        """Return beta of every row, lines 8 to 15 [10 to 15]; `_advance` adds it to the log-weights: D_k exp(beta)."""
+        # rho_target > 0 is the other rule of Sec. 6.1.4: up-weight the target rows on which they agree.
+        on_target = disagree if self.rho_target <= 0 else 1 - disagree
+        # line 9 [11] of a source row, line 13 [14] of a target row
+        rho = np.where(rows.domain > 0, self.rho_source * disagree, self.rho_target * on_target)
+        return rho + alpha * error
+
+    def _next(self, log_weight: Array, rows: TrainingRows) -> Array:
+        # lines 16 to 20: clip at gamma_max Z_{k+1}, then normalise
+        # A row of weight 2 stands for two rows, each with its own cap.
+        log_cap = np.log(self._cap(rows) * rows.weight)
+        return water_fill(log_weight, log_cap) if self.exact_cap else clip(log_weight, log_cap)
+
+    @abstractmethod
+    def _difference(self, h_source: Array, h_target: Array) -> Array:
+        """By how much two learners' predictions differ, row by row."""
+
+    def _scale(self, difference: Array) -> Array:
+        return difference
 
     def _n_recorded(self, rows: TrainingRows) -> int:
         return len(GapRecord._fields)
@@ -150,7 +158,7 @@ class GapBoostClassifier(_GapBoost, VotingClassifierMixin):
         The same for target rows, at least `rho_source`. Above 0 it is what they gain when the auxiliary learners agree
         (Sec. 6.1.4).
     gamma_max : float, default=None
-        The largest weight of a row; None is 1 / sqrt(number of target rows), Remark 7.
+        The largest weight of a row; None is 1 / sqrt(number of target rows), Remark 39 (`remark7`).
     exact_cap : bool, default=False
         Printed, the cap is applied before the weights are normalised and may be exceeded after it. True makes it hold.
     target_share : float, default=None
@@ -193,7 +201,7 @@ class GapBoostClassifier(_GapBoost, VotingClassifierMixin):
 
     References
     ----------
-    Algorithm 1 and Proposition 1 of *Gap Minimization for Knowledge Sharing and Transfer*, JMLR 24 (2023).
+    Algorithm 1 and Proposition 38 of *Gap Minimization for Knowledge Sharing and Transfer*, JMLR 24 (2023).
 
     Examples
     --------
@@ -227,10 +235,14 @@ class GapBoostClassifier(_GapBoost, VotingClassifierMixin):
 
     def _round(self, rows: TrainingRows, learners: Learners, log_weight: Array, so_far: list[Round]) -> Round:
         weight = np.exp(log_weight)
+        # lines 3 to 5
         learner, disagree = self._train(rows, learners, log_weight)
+        # line 6
         wrong = learners.predict(learner, rows.both) != rows.y
         epsilon, record = self._measure(rows, disagree, weight, weight[wrong].sum())
+        # line 7
         alpha, go_on = self._vote_weight(epsilon, self.classes_.size, so_far)
+        # lines 8 to 15
         log_factor = self._log_factor(rows, disagree, alpha, wrong) if go_on else None
         return Round(learner, alpha, epsilon, log_factor, record=record)
 
@@ -243,7 +255,7 @@ class GapBoostClassifier(_GapBoost, VotingClassifierMixin):
         self._bound_parts: dict[str, float] | str = measure_for_bound(self, rows, largest)
 
     def risk_bound(self, delta: float = 0.05, *, R: float | None = None) -> RiskBound:
-        """Proposition 1: a bound on the target risk of the ensemble, in logistic loss.
+        """Proposition 38 (`boostpropositionA`): a bound on the target risk of the ensemble, in logistic loss.
 
         It speaks of f(x) = sum_k alpha_k <h_k, x> with the alphas summing to one, and holds for learners that minimise
         the weighted loss with the penalty lam ||h||^2: our own logistic regression, trained with weights. Elsewhere it
@@ -261,7 +273,7 @@ class GapBoostClassifier(_GapBoost, VotingClassifierMixin):
         RiskBound
             `.total`, `.terms` by name, `.assumptions`.
         """
-        return proposition_1(self, delta, R)
+        return ensemble_bound(self, delta, R)
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -314,24 +326,31 @@ class GapBoostRegressor(_GapBoost, CombiningRegressorMixin):
 
     def _round(self, rows: TrainingRows, learners: Learners, log_weight: Array, so_far: list[Round]) -> Round:
         weight = np.exp(log_weight)
+        # lines 3 to 5, and with the learners that disagree lines 8 and 9
         learner, kappa = self._train(rows, learners, log_weight)
+        # line 6
         errors = relative_errors(learners.predict(learner, rows.both), rows.y, self.loss)
+        # line 7
         epsilon, record = self._measure(rows, kappa, weight, weight @ errors)
         if epsilon >= 0.5:
             return Round.stop_without_learner(learner, epsilon, so_far, record)
         alpha, go_on = self._vote_weight(epsilon, 2, so_far)
+        # lines 10 to 15
         log_factor = self._log_factor(rows, kappa, alpha, errors) if go_on else None
         return Round(learner, alpha, epsilon, log_factor, record=record)
 
     def _difference(self, h_source: Array, h_target: Array) -> Array:
+        # lines 8 and 9: |h_k^S(x) - h_k^T(x)|
         difference = np.abs(h_source - h_target)
         (largest,) = compute_scalars(np.abs(h_target).max())
         return np.where(difference <= ROUND_OFF * largest, 0.0, difference)
 
     def _scale(self, difference: Array) -> Array:
+        # lines 8 and 9: kappa, by E_k^S or E_k^T
         (largest,) = compute_scalars(difference.max())
         return difference / largest if largest > 0 else difference
 
     def _finish(self, rows: TrainingRows, rounds: list[Round]) -> None:
         super()._finish(rows, rounds)
+        # line 22: normalise the alphas
         self.estimator_weights_ = self.estimator_weights_ / self.estimator_weights_.sum()

@@ -33,11 +33,12 @@ class _TrAdaBoost(BaseBoosting):
     error_on: str = "target"
 
     def _log_beta(self, rows: TrainingRows) -> float:
-        """Log of beta = 1 / (1 + sqrt(2 log N_S / K))."""
+        """Line 1 of Algorithms 4 and 6: log of beta = 1 / (1 + sqrt(2 log N_S / K))."""
         n_source = rows.both.count - rows.target.count
         return -math.log1p(math.sqrt(2 * math.log(max(n_source, 1.0)) / self.n_estimators))
 
     def _error(self, rows: TrainingRows, weight: Array, errors: Array) -> float:
+        """Return epsilon_k: line 4 of Algorithm 4, line 5 of Algorithm 6."""
         if self.error_on == "target":
             weight, errors = rows.target.take(weight), rows.target.take(errors)
             weighted, mass = compute_scalars(weight @ errors, weight.sum())
@@ -45,10 +46,11 @@ class _TrAdaBoost(BaseBoosting):
         return compute_scalars(weight @ errors)[0]
 
     def _log_factor(self, rows: TrainingRows, alpha: float, errors: Array) -> Array:
+        """Return the log of what each row's weight is multiplied by: lines 6 to 13 of Algorithm 4, 6 to 12 of 6."""
         return np.where(rows.domain > 0, self._log_beta(rows), alpha) * errors
 
     def _voters(self, n_fitted: int) -> slice:
-        """Return the learners ceil(K / 2) to K."""
+        """Return the learners ceil(K / 2) to K: the output of Algorithms 4 and 6."""
         return slice(math.ceil(n_fitted / 2) - 1, n_fitted)
 
 
@@ -84,11 +86,15 @@ class TrAdaBoostClassifier(_TrAdaBoost, VotingClassifierMixin):
     """
 
     def _round(self, rows: TrainingRows, learners: Learners, log_weight: Array, so_far: list[Round]) -> Round:
+        # line 3
         (learner,) = learners.train([rows.both], log_weight)
+        # line 4
         wrong = (learners.predict(learner, rows.both) != rows.y).astype(np.float64)
         # Held below that of a guess, where alpha would be 0 or less.
         epsilon = min(self._error(rows, np.exp(log_weight), wrong), 1 - 1 / self.classes_.size - 0.001)
+        # line 5
         alpha = vote_weight(epsilon, self.classes_.size, (past.alpha for past in so_far))
+        # lines 6 to 13
         return Round(learner, alpha, epsilon, self._log_factor(rows, alpha, wrong) if epsilon > 0 else None)
 
 

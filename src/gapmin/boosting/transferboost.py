@@ -55,6 +55,7 @@ class TransferBoostClassifier(VotingClassifierMixin):
         # With one source h_k itself is the learner on that source and the target.
         helped = rows.each_source_with_target if len(rows.sources) > 1 else []
         target = [rows.target] if rows.sources else []
+        # line 3: h_k; line 4: h_k^T
         learner, *auxiliary = learners.train([rows.both, *target, *helped], log_weight)
         wrong = learners.predict(learner, rows.both) != rows.y
         on_target = rows.target.take(weight)
@@ -64,13 +65,17 @@ class TransferBoostClassifier(VotingClassifierMixin):
 
         h_target, *h_helped = auxiliary or [learner]
         helped_or_all = h_helped or [learner] * len(rows.sources)
+        # line 5: epsilon_k; the sums of line 7
         epsilon, mass, alone, *with_source = compute_scalars(
             weight[wrong].sum(), on_target.sum(), missed(h_target), *map(missed, helped_or_all)
         )
+        # line 6
         alpha = vote_weight(epsilon, self.classes_.size, (past.alpha for past in so_far))
+        # lines 7 and 8
         zeta = [alone / mass - error / mass for error in with_source]
         if not 0 < epsilon < 1:
             return Round(learner, alpha, epsilon, None, record=zeta)
+        # lines 9 to 16
         return Round(learner, alpha, epsilon, alpha * wrong + rows.assemble(0.0, zeta), record=zeta)
 
     def _n_recorded(self, rows: TrainingRows) -> int:

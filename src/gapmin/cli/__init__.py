@@ -33,7 +33,9 @@ def _run(arguments: list[str]) -> int | str:
             # An error of the parser has a message of one line; anything else is a bug and keeps its traceback.
             if not hasattr(error, "format_message"):
                 raise
-            typer.echo(f"gapmin: {error.format_message().rstrip('.')} (see gapmin --help)", err=True)
+            context = getattr(error, "ctx", None)
+            command = "gapmin" if context is None else context.command_path
+            typer.echo(f"{command}: {error.format_message().rstrip('.')} (see {command} --help)", err=True)
             return WRONG_USAGE
     except KeyboardInterrupt:
         return INTERRUPTED

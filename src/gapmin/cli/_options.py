@@ -26,6 +26,15 @@ MissingValues = Annotated[
     typer.Option(metavar="TOKEN", help="What stands for a missing value; COLUMN=TOKEN: in one column. Once for each."),
 ]
 WithoutText = Annotated[bool, typer.Option("--no-text", help="Leave free text out.")]
+GroupColumn = Annotated[
+    str | None,
+    typer.Option(
+        metavar="COLUMN", help="Rows with one value here, such as a patient, are never divided; not a predictor."
+    ),
+]
+TimeColumn = Annotated[
+    str | None, typer.Option(metavar="COLUMN", help="Test on later rows of the target than those that train.")
+]
 Jobs = Annotated[int | None, typer.Option(help="Processes. [default: one a core]")]
 Seed = Annotated[int, typer.Option(help="Random seed: the same gives the same result.")]
 ModelFile = Annotated[Path, typer.Argument(metavar="MODEL", help="What gapmin fit wrote.")]

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -14,13 +15,14 @@ from gapmin.cli._common import (
     check_writable,
     ending_if_unwritable,
     errors_in_one_line,
+    refuse,
     refuse_below_one,
     require,
 )
 from gapmin.cli._printing import print_json, print_study, print_tables
 
 if TYPE_CHECKING:
-    from gapmin.study import StudyComparison, StudyFiles
+    from gapmin.study import RowDivision, Study, StudyComparison, StudyFiles
 
 
 def compare(
@@ -32,6 +34,22 @@ def compare(
     keep: options.KeptColumns = None,
     na: options.MissingValues = None,
     no_text: options.WithoutText = False,
+    metric: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME",
+            help="What to report: error_rate, accuracy, balanced_accuracy, roc_auc, average_precision, f1, log_loss or "
+            "brier_score; rmse, mean_absolute_error, median_absolute_error or r2. [default: error_rate or rmse]",
+        ),
+    ] = None,
+    group: options.GroupColumn = None,
+    time: options.TimeColumn = None,
+    quick: Annotated[
+        bool, typer.Option("--quick", help="The same verdicts without nested cross-validation and learning curve.")
+    ] = False,
+    time_limit: Annotated[
+        float | None, typer.Option(metavar="SECONDS", help="As --quick, where there is no time for more.")
+    ] = None,
     report: Annotated[Path | None, typer.Option(help="Where to write the report, an HTML page.")] = None,
     as_json: options.AsJson = False,
     jobs: options.Jobs = None,
@@ -44,16 +62,20 @@ def compare(
     """Say which of some other files help to predict a column of the target, by how much, and which hurt."""
     refuse_below_one("compare", jobs=jobs, **{"max-source-rows": max_source_rows})
     check_seed("compare", seed)
+    if time_limit is not None and not time_limit > 0:
+        refuse("compare", f"--time-limit is {time_limit:g}: give seconds above 0")
     if report is not None:
         check_not_input("compare", report, [target, *source], "--report")
         check_writable("compare", report, "--report")
-        require("matplotlib", "jinja2", extra="report")
+        require("jinja2", extra="report")
     require("pandas", extra="cli")
     with errors_in_one_line("compare", outcome="no report written" if report else "nothing written"):
         from gapmin.study import StudyFiles
 
-        files = StudyFiles(target, source, label, task, drop or (), max_source_rows, na or (), keep or (), not no_text)
-        _compare(files, report, as_json, jobs or -1, seed)
+        left_out = (*(drop or ()), *([group] if group else []))
+        files = StudyFiles(target, source, label, task, left_out, max_source_rows, na or (), keep or (), not no_text)
+        asked = {"metric": metric, "quick": quick, "time_limit": time_limit}
+        _compare(files, report, as_json, asked | {"n_jobs": jobs or -1, "random_state": seed}, group, time)
 
 
 def add_to(app: typer.Typer) -> None:
@@ -64,41 +86,90 @@ def add_to(app: typer.Typer) -> None:
     )(compare)
 
 
-def _compare(files: StudyFiles, report: Path | None, as_json: bool, n_jobs: int, seed: int) -> None:
+def _compare(
+    files: StudyFiles, report: Path | None, as_json: bool, asked: dict[str, Any], group: str | None, time: str | None
+) -> None:
     from rich.console import Console
 
-    from gapmin._utils.progress import progress_on
-    from gapmin.reporting.html import write_html
-    from gapmin.study import check_study, compare_study
-    from gapmin.study.page import study_report
+    from gapmin._utils.progress import stages_on
+    from gapmin.study import check_study, compare_study, read_division
+    from gapmin.study.metrics import read_metric
+    from gapmin.study.splits import check_division
 
-    study = files.read(seed)
-    check_study(study)
+    paths = [files.target, *files.sources]
+    with stages_on(Console(stderr=True), "gapmin compare") as on_progress:
+        on_progress(0.0, "reading files")
+        check_division(files.tables()[0], group, time)
+        study = files.read(asked["random_state"])
+        check_study(study)
+        read_metric(asked["metric"], study.schema.task)
+        division = read_division(study, files.tables(), group, time)
     if not as_json:
-        print_study(study, [files.target, *files.sources], study.notes)
-    with progress_on(Console(stderr=True), "gapmin compare") as on_progress:
-        comparison = compare_study(study, n_jobs=n_jobs, random_state=seed, on_progress=on_progress)
+        print_study(study, paths, study.notes)
+    with stages_on(Console(stderr=True), "gapmin compare") as on_progress:
+        comparison = compare_study(study, division=division, on_progress=on_progress, **asked)
     if report is not None:
-        with ending_if_unwritable("compare", report):
-            write_html(study_report(comparison, files), report)
+        _write_report(comparison, study, files, division, report, _command(files, asked, group, time, report))
     if as_json:
         print_json(comparison.to_dict() | {"report": None if report is None else str(report)})
     else:
         _print_comparison(comparison, report)
 
 
+def _write_report(
+    comparison: StudyComparison, study: Study, files: StudyFiles, division: RowDivision, out: Path, command: str
+) -> None:
+    from gapmin.reporting.html import write_html
+    from gapmin.study.model import study_files
+    from gapmin.study.page import study_report
+
+    made_with = study_files(study, files.tables())
+    # The lines of Python know no groups and no time.
+    plain = files if division.groups is None and division.time is None else None
+    with ending_if_unwritable("compare", out):
+        write_html(study_report(comparison, plain, made_with, command), out)
+
+
+def _command(files: StudyFiles, asked: dict[str, Any], group: str | None, time: str | None, report: Path) -> str:
+    """Return the command that was typed, less what changes no number."""
+    words = ["gapmin", "compare", "--target", files.target]
+    words += [word for source in files.sources for word in ("--source", source)]
+    words += ["--label", files.label]
+    words += [word for name in files.drop if name != group for word in ("--drop", name)]
+    given = {"task": files.task, "metric": asked["metric"], "group": group, "time": time}
+    given |= {
+        "time-limit": asked["time_limit"],
+        "max-source-rows": files.max_source_rows,
+        "seed": asked["random_state"],
+    }
+    words += [word for name, value in given.items() if value is not None for word in (f"--{name}", value)]
+    words += ["--quick"] if asked["quick"] else []
+    return shlex.join(map(str, [*words, "--report", report]))
+
+
 def _print_comparison(comparison: StudyComparison, report: Path | None) -> None:
     from rich.console import Console
 
-    from gapmin.study import OURS, TARGET_ONLY
-    from gapmin.study.page_tables import evidence_table, method_table
+    from gapmin.study.metrics import ClassScores
+    from gapmin.study.page_tables import area_table, confusion_table, evidence_table, score_table
     from gapmin.study.words import labels_sentence
 
-    print_tables([evidence_table(comparison.evidence), method_table(comparison)])
-    console = Console(highlight=False)
+    tables = [evidence_table(comparison.evidence), score_table(comparison)]
+    found = comparison.details
+    if isinstance(found, ClassScores):
+        tables += [confusion_table(found), *([areas] if (areas := area_table(found)) else [])]
+    print_tables(tables)
+    console = Console(highlight=False, markup=False, emoji=False)
     console.print()
-    if comparison.entry(OURS).error < comparison.entry(TARGET_ONLY).error:  # else there is nothing to count in labels
-        console.print(labels_sentence(comparison.saving, comparison.evidence.used), markup=False)
+    if comparison.saving is not None and comparison.evidence.used:
+        console.print(labels_sentence(comparison.saving, comparison.evidence.used))
+    for each in comparison.simplified:
+        console.print(f"simplified: {each}")
+    for each in comparison.warnings:
+        console.print(f"warning: {each}")
     where = "" if report is None else f"; figures and protocol: {report}"
-    console.print(f"{comparison.seconds:.0f} s{where}", markup=False, soft_wrap=True)
-    console.print(f"\n{comparison.headline}", style="bold", markup=False)
+    console.print(f"{comparison.seconds:.0f} s{where}", soft_wrap=True)
+    summary = comparison.summary
+    console.print(f"\nDecision: {summary.decision}\nEffect: {summary.effect}", style="bold")
+    for each in summary.next_steps:
+        console.print(f"Next: {each}")

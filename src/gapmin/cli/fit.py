@@ -40,6 +40,8 @@ def fit(
     keep: options.KeptColumns = None,
     na: options.MissingValues = None,
     no_text: options.WithoutText = False,
+    group: options.GroupColumn = None,
+    time: options.TimeColumn = None,
     jobs: options.Jobs = None,
     seed: options.Seed = 0,
     force: Annotated[bool, typer.Option("--force", help="Replace the model that is there.")] = False,
@@ -53,9 +55,20 @@ def fit(
         from gapmin.study.model import fit_study
 
         model = fit_study(
-            StudyFiles(target, source, label, task, drop or (), na=na or (), keep=keep or (), text=not no_text),
+            StudyFiles(
+                target,
+                source,
+                label,
+                task,
+                (*(drop or ()), *([group] if group else [])),
+                na=na or (),
+                keep=keep or (),
+                text=not no_text,
+            ),
             n_jobs=jobs or -1,
             random_state=seed,
+            group=group,
+            time=time,
             verbose=int(sys.stderr is not None and sys.stderr.isatty()),
             on_read=lambda study, notes: None if as_json else print_study(study, [target, *source], notes),
         )

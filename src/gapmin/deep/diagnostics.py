@@ -1,4 +1,4 @@
-"""What a fitted network says of its tasks: Proposition 2, and the gaps between probe heads."""
+"""What a fitted network says of its tasks: Proposition 40 (`gapMTNNproposition`), and the gaps between probe heads."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ class DiagnosedClassifier(NetworkClassifier):
         sample_task: ArrayLike | None = None,
         max_rows: int | None = 100,
     ) -> dict[Any, RiskBound]:
-        """Return Proposition 2 for each task, the rows given standing in for the distributions: a diagnostic.
+        """Return Proposition 40 for each task, the rows given standing in for the distributions: a diagnostic.
 
         The weighted risk of the task's head, and how far apart the tasks' classes are in feature space (exact
         Wasserstein distances by POT, ``pip install "gapmin[theory]"``).

@@ -64,7 +64,7 @@ def check_delta(delta: float, form: str) -> None:
 def weighted_terms(
     c: Constants, largest: float, squares: float, n_rows: float, delta: float, form: Form
 ) -> dict[str, float]:
-    """Return stability and concentration of a loss over rows whose weights w sum to one (Theorem 1).
+    """Return stability and concentration of a loss over rows whose weights w sum to one: Theorem 6 (`maintheorem1`).
 
     `largest` is |w|_inf, `squares` |w|_2^2.
 

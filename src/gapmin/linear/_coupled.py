@@ -29,7 +29,7 @@ def single_and_pooled_gap(
 ) -> PerformanceGap:
     """Return K V_0(h_0) - sum_k V_k(h_k) by task, V_k = L_k + single ||h||^2 and V_0 = mean_k L_k + pooled ||h||^2.
 
-    With Lemma 5 and 6: ||h_j*||^2 <= gap / single + ||h_j||^2. Without the loss bound.
+    With Lemmas 30 (`psmlemma`) and 36 (`tcmlemma`): ||h_j*||^2 <= gap / single + ||h_j||^2. Without the loss bound.
     """
     K = len(tasks)
     own = [solve(Problem([rows], loss, single)).h for rows in tasks]

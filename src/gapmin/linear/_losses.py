@@ -118,7 +118,7 @@ def _power(base: float, exponent: float) -> float:
 
 @dataclass(frozen=True)
 class Power(Loss):
-    """|h(x) - y|^q, q >= 1: the l_q loss of Corollary 1."""
+    """|h(x) - y|^q, q >= 1: the l_q loss of Corollary 9 (`corollaryit`)."""
 
     q: float
 

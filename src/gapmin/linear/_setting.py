@@ -136,7 +136,7 @@ class LinearSetting(InheritedConstraints, BaseEstimator, metaclass=ABCMeta):
         self.intercept_ = H[:, d].copy() if self.fit_intercept else np.zeros(len(H))
 
     def _with_corollary(self, gap: PerformanceGap) -> PerformanceGap:
-        """Corollary 1: the largest loss of a row of norm R under a hypothesis no longer than the lemma says."""
+        """Corollary 9 (`corollaryit`): the largest loss of a row of norm R if h is no longer than the lemma says."""
         R, Y = self._facts.R, self._facts.Y
         bounds = [self._loss.at_most(R * norm, Y) for norm in np.atleast_1d(gap.norm_bound)]
         return replace(gap, loss_bound=np.array(bounds) if np.ndim(gap.norm_bound) else bounds[0], R=R, Y=Y)

@@ -1,4 +1,7 @@
-"""Feature representation (Sec. 4.1.2): objective, performance gap, Lemma 2 and Theorem 2, for any given Phi."""
+"""Feature representation (Sec. 4.1.2) by any given Phi: Definition 11 (`deffr`), Lemma 13 (`lemmafr`), Theorem 12.
+
+Theorem 12 is `maintheorem2` in the paper's source.
+"""
 
 from __future__ import annotations
 
@@ -70,7 +73,7 @@ class FeatureTransfer(Representation, WeightedSetting):
     fit_intercept: bool = True
 
     def _stability(self, c: Constants, delta: float, form: Form) -> dict[str, float]:
-        """Theorem 2: what Theorem 1's sharp form is for equal weights, so both forms are the same here."""
+        """Theorem 12: what the sharp form of Theorem 6 is for equal weights, so both forms are the same here."""
         n_rows = effective_size(self._gamma)
         return uniform_terms(c.change / n_rows, c.B, n_rows, delta)
 

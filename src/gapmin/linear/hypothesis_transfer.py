@@ -1,4 +1,4 @@
-"""Hypothesis transfer (Sec. 4.1.3): objective, performance gap, Lemma 3 and Theorem 3."""
+"""Hypothesis transfer (Sec. 4.1.3): Definition 16, Lemma 19 (`lemmahtf`), Theorem 17 (`maintheorem3`)."""
 
 from __future__ import annotations
 
@@ -101,7 +101,10 @@ class HypothesisTransfer(TransferSetting):
         return used
 
     def _gap(self, rows: WeightedRows) -> PerformanceGap:
-        """Definition 5 and Lemma 3: L(<H, Xi>) - L(h_T), and ||h*|| <= sqrt(gap / lam) + ||<H, Xi>||."""
+        """Definition 16 (`it`, a label that Definition 5 has too) and Lemma 19.
+
+        L(<H, Xi>) - L(h_T), and ||h*|| <= sqrt(gap / lam) + ||<H, Xi>||.
+        """
         plain = solve_unpenalised(rows, self._loss)
         if not plain.attained:
             warnings.warn(
@@ -200,7 +203,7 @@ class HypothesisTransfer(TransferSetting):
         rho: float | None = None,
         radius: float | None = None,
     ) -> RiskBound:
-        """Bound the risk on the target: Theorem 3.
+        """Bound the risk on the target: Theorem 17.
 
         No source rows, so no discrepancy; both forms have the same terms, and the sharp one a smaller `B_gap`.
 

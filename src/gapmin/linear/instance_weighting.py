@@ -1,4 +1,7 @@
-"""Instance weighting (Sec. 4.1.1): objective, performance gap, Lemma 1, Corollary 1 and Theorem 1."""
+"""Instance weighting (Sec. 4.1.1): Definition 5 (`it`), Lemma 8 (`lemmait`), Theorem 6 (`maintheorem1`).
+
+Corollary 9 (`corollaryit`) is in `_setting.py`, for every setting.
+"""
 
 from __future__ import annotations
 
@@ -48,7 +51,7 @@ class DomainObjective:
 
 
 def two_domain_gap(source: DomainObjective, target: DomainObjective, lam: float, eta: float) -> PerformanceGap:
-    """Return the gap of Definition 3 with Lemma 1, without the loss bound.
+    """Return the gap of Definition 5 (`it`) with Lemma 8, without the loss bound.
 
     The lemma averages two inequalities of its proof, ``||h*||^2 <= ||h_S||^2 + gap_T / (lam (1 - 2 eta))`` and the same
     with S and T exchanged; the smaller of the two is the sharp form. (The proof prints their penalties as
@@ -161,7 +164,7 @@ class WeightedSetting(TransferSetting):
         )
 
     def _stability(self, c: Constants, delta: float, form: Form) -> dict[str, float]:
-        """Theorem 1: the terms that come from stability."""
+        """Theorem 6: the terms that come from stability."""
         largest, squares = float(self._gamma.max()), float(self._gamma @ self._gamma)
         return weighted_terms(c, largest, squares, float(np.count_nonzero(self._gamma)), delta, form)
 

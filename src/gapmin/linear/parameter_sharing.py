@@ -1,4 +1,4 @@
-"""Parameter sharing (Sec. 4.2.2): objective, performance gap, Lemma 5 and Theorem 5."""
+"""Parameter sharing (Sec. 4.2.2): Definition 27, Lemma 30 (`psmlemma`), Theorem 28 (`psmtheorem`)."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ class ParameterSharing(CoupledTasks):
         return H
 
     def _stability(self, j: int, form: Form) -> Stability:
-        """Theorem 5: beta = rho^2 R^2 / (lam0 K N) + rho^2 R^2 / (lam N), with the remark's Omega_jj: sharp already."""
+        """Theorem 28: beta = rho^2 R^2 / (lam0 K N) + rho^2 R^2 / (lam N), with Omega_jj of Remark 32: sharp."""
         K, n = len(self.tasks_), float(self._sizes[j])
         return Stability(
             beta=1 / (self.lam0 * K * n) + 1 / (self.lam * n),

@@ -1,4 +1,4 @@
-"""Task covariance (Sec. 4.2.3): objective, performance gap, Lemma 6 and Theorem 6."""
+"""Task covariance (Sec. 4.2.3): Definition 33, Lemma 36 (`tcmlemma`), Theorem 34 (`tcmtheorem`)."""
 
 from __future__ import annotations
 
@@ -153,7 +153,7 @@ class TaskCovariance(CoupledTasks):
         return omega
 
     def _stability(self, j: int, form: Form) -> Stability:
-        """Theorem 6: beta = sigma_max rho^2 R^2 / (K N); sharp, with Omega_jj for sigma_max."""
+        """Theorem 34: beta = sigma_max rho^2 R^2 / (K N); sharp, with Omega_jj for sigma_max."""
         own, largest = float(self.omega_[j, j]), float(np.linalg.eigvalsh(self.omega_)[-1])
         K, n = len(self.tasks_), float(self._sizes[j])
         learnt = "; here it was learnt from it" if self.omega is None else ""

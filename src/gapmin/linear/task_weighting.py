@@ -1,4 +1,7 @@
-"""Task weighting (Sec. 4.2.1): objective, performance gap, Lemma 4, Theorem 4; with a representation, Corollary 2."""
+"""Task weighting (Sec. 4.2.1): Definition 21, Lemma 24 (`lemmatwm`), Theorem 22 (`twmtheorem`).
+
+With a representation, Corollary 26 (`twrlmcor1`).
+"""
 
 from __future__ import annotations
 
@@ -133,7 +136,7 @@ class TaskWeighting(Representation, MultitaskSetting):
         rho: float | None = None,
         radius: float | None = None,
     ) -> RiskBound:
-        """Bound the risk of a task: Theorem 4 (with a transformer, Corollary 2).
+        """Bound the risk of a task: Theorem 22 (with a transformer, Corollary 26).
 
         Tasks of unequal sizes enter with the weight gamma_k / N_k of each of their rows.
 
@@ -197,7 +200,7 @@ class TaskWeightingClassifier(MultitaskClassifierMixin, TaskWeighting):
     eta : float in [0, 1), default=0.25
         The share of the penalty that each task alone has in the gap.
     transformer : scikit-learn transformer or None, default=None
-        Phi (Corollary 2), as in `FeatureTransferClassifier`.
+        Phi (Corollary 26), as in `FeatureTransferClassifier`.
     lam1, lam3 : float, default=1.0 and 0.25
         For learnt relations: the weight of the gap, and of ||Gamma^j||^2.
     relation_cost : "excess" or "printed", default="excess"

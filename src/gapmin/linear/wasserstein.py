@@ -1,4 +1,4 @@
-"""Wasserstein distances, exactly, by POT; by class, and what Proposition 2 makes of them.
+"""Wasserstein distances, exactly, by POT; by class, and what Proposition 40 (`gapMTNNproposition`) makes of them.
 
 ``pip install "gapmin[theory]"``.
 """
@@ -33,7 +33,7 @@ def class_wasserstein(
     max_rows: int | None = None,
     random_state: Any = None,
 ) -> dict[Hashable, float]:
-    """Return W1(a(z|y), b(z|y)) for each class y, with the Euclidean distance as the cost: Proposition 2's distances.
+    """Return W1(a(z|y), b(z|y)) for each class y, with the Euclidean distance as the cost: Proposition 40's distances.
 
     The exact W1 of the samples. That of small samples is too large on average: two samples of one distribution are
     apart, the more so the more features.
@@ -118,7 +118,7 @@ def class_wasserstein_matrix(
 def proposition_2(
     weighted_risk: float, gamma: ArrayLike, j: int, distances: ArrayLike, *, nu: float, rho: float = 1.0
 ) -> RiskBound:
-    """Return Proposition 2: a bound on the risk of task j from the weighted risk and the distances between tasks.
+    """Return Proposition 40: a bound on the risk of task j from the weighted risk and the distances between tasks.
 
     L_j(h) <= sum_k gamma_k L_k(h) + nu * rho / n_classes * sum_{k != j} gamma_k sum_y W1(D_j(z|y), D_k(z|y)).
 

@@ -158,7 +158,7 @@ class RiskBoundDisplay(_Display):
             raise ValueError(f"the bound of {type(estimator).__name__} has one form: use form='printed'")
         bounds = {}
         for each in ("printed", "sharp") if form == "both" else (form,):
-            which = {} if each == "printed" else {"form": each}  # Proposition 1 has the printed form alone
+            which = {} if each == "printed" else {"form": each}  # Proposition 38 has no other
             bounds[each] = bound_of(delta, **which, **risk_bound)
         return cls(bounds=bounds).plot(ax)
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from gapmin._utils.io import write_atomically
 from gapmin.plotting import Figure, draw_svg
 
+from .charts import Chart
 from .table import Table
 
 if TYPE_CHECKING:
@@ -38,6 +39,10 @@ class Section:
         Small, below all else: how it was run.
     code : str
         Lines of a program, below the figures.
+    charts : sequence of Chart
+        Above the tables.
+    terms : sequence of (str, str)
+        Words and what they mean, below the figures.
     """
 
     heading: str
@@ -47,6 +52,8 @@ class Section:
     figures: Sequence[Figure] = ()
     notes: Sequence[str] = ()
     code: str = ""
+    charts: Sequence[Chart] = ()
+    terms: Sequence[tuple[str, str]] = ()
 
 
 @dataclass(frozen=True)
@@ -59,11 +66,17 @@ class Report:
     headline : str
         The result in a sentence.
     sections : sequence of Section
+    summary : sequence of (str, sequence of str)
+        A box in place of the headline: what each part is about, and its sentences.
+    warnings : sequence of str
+        Below the box.
     """
 
     title: str
     headline: str
     sections: Sequence[Section] = field(default_factory=list)
+    summary: Sequence[tuple[str, Sequence[str]]] = ()
+    warnings: Sequence[str] = ()
 
 
 def render_html(report: Report) -> str:

@@ -9,10 +9,14 @@ from gapmin.plotting import Figure, SurfaceDisplay
 from gapmin.reporting import Section
 
 from .cells import Cell
-from .experiment import Experiment, Found, Plan
+from .experiment import Experiment, Found, Plan, Series, average
 from .figure2 import TARGET_SHARES, gapboost_grid, spread_verdict
 from .names import GAPBOOST
-from .tables import TransferGrid, verdict
+from .tables import TransferGrid, difference, interval_text
+from .verdicts import HOW, judge, verdict
+
+Surface = list[list[Series]]
+"""gapBoost at each rho_T, and there at each rho_S."""
 
 
 def axes(plan: Plan) -> tuple[tuple[float, ...], tuple[float, ...]]:
@@ -40,20 +44,18 @@ def cells(plan: Plan) -> list[Cell]:
 def show(found: Found) -> Section:
     """A surface for each share, and one for their mean."""
     sources, targets = axes(found.plan)
-
-    def mean(share: float, source: float, target: float) -> float:
-        return float(grid_at(share, source, target).block(found).average(GAPBOOST).errors.mean())
-
     by_share = {
-        share: np.array([[mean(share, source, target) for source in sources] for target in targets])
+        f"{share:.0%} of the target trains": [
+            [grid_at(share, source, target).block(found).average(GAPBOOST) for source in sources] for target in targets
+        ]
         for share in TARGET_SHARES
     }
-    surfaces = {f"{share:.0%} of the target trains": surface for share, surface in by_share.items()}
-    surfaces["average over the shares"] = np.mean(list(by_share.values()), axis=0)
+    over_shares = [[average(of) for of in zip(*rows, strict=True)] for rows in zip(*by_share.values(), strict=True)]
+    surfaces = {**by_share, "average over the shares": over_shares}
     labels = {"xlabel": r"$\exp(\rho_S)$", "ylabel": r"$\exp(\rho_T)$"}
     figures = [
         Figure(
-            SurfaceDisplay(x=sources, y=targets, errors=surface, **labels).plot,
+            SurfaceDisplay(x=sources, y=targets, errors=_means(surface), **labels).plot,
             "The bottom row is rho_T = 0, the rule of Figure 2.",
             what,
         )
@@ -65,22 +67,32 @@ def show(found: Found) -> Section:
     )
     points = [_target_verdict(what, surface, sources, targets) for what, surface in surfaces.items()]
     spread = spread_verdict(
-        "gapBoost is less sensitive to rho_S and rho_T as the sample grows. The mean error spans ", by_share
+        "gapBoost is less sensitive to rho_S and rho_T as the sample grows. The mean error spans ",
+        {
+            share: [each for row in of for each in row]
+            for share, of in zip(TARGET_SHARES, by_share.values(), strict=True)
+        },
     )
-    return Section("Figure 3: rho_S and rho_T together", [text], [*points, spread], figures=figures)
+    return Section("Figure 3: rho_S and rho_T together", [text, HOW], [*points, spread], figures=figures)
 
 
-def _target_verdict(
-    what: str, surface: NDArray[np.float64], sources: tuple[float, ...], targets: tuple[float, ...]
-) -> str:
-    row, column = np.unravel_index(int(surface.argmin()), surface.shape)
+def _means(surface: Surface) -> NDArray[np.float64]:
+    return np.array([[each.mean for each in row] for row in surface])
+
+
+def _target_verdict(what: str, surface: Surface, sources: tuple[float, ...], targets: tuple[float, ...]) -> str:
+    means = _means(surface)
+    row, column = np.unravel_index(int(means.argmin()), means.shape)
     # Each against the same rho_S with rho_T = 0: the lowest of many would be lower by chance alone.
-    lower = surface[1:] < surface[0]
+    lower = means[1:] < means[0]
+    plain, raised = average(surface[0]), average([each for row in surface[1:] for each in row])
+    test = difference(raised, plain)
     return verdict(
-        bool(lower.mean() > 0.5),
-        f"gapBoost does better with rho_T above 0, {what}. It does in {int(lower.sum())} of {lower.size} comparisons "
-        f"at the same rho_S. The lowest is {surface.min():.2f} at exp(rho_S) = {sources[column]:g}, exp(rho_T) = "
-        f"{targets[row]:g}; with rho_T = 0, {surface[0].min():.2f}.",
+        judge([test]),
+        f"gapBoost does better with rho_T above 0, {what}: on average over the rho_S and rho_T shown"
+        f"{interval_text(test)}. By means it does in {int(lower.sum())} of {lower.size} comparisons at the same rho_S. "
+        f"The lowest is {means.min():.2f} at exp(rho_S) = {sources[column]:g}, exp(rho_T) = {targets[row]:g}; with "
+        f"rho_T = 0, {means[0].min():.2f}.",
     )
 
 

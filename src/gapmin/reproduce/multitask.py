@@ -15,7 +15,8 @@ from .cells import Cell, Measured, SettingValue
 from .experiment import Experiment, Found, Plan
 from .names import GAPMTNN, NETWORK_METHODS
 from .printed import printed
-from .tables import AVERAGE, Block, Comparison, duel_table, error_table, verdict
+from .tables import AVERAGE, Block, Comparison, duel_table, error_table
+from .verdicts import HOW, judge, verdict
 
 
 @dataclass(frozen=True)
@@ -153,7 +154,7 @@ def _section(found: Found, table: str, heading: str, tasks: Tasks, notes: Sequen
     others = [method for method in NETWORK_METHODS if method != GAPMTNN]
     return Section(
         heading,
-        ["The paper: gapMTNN has the lowest average error at every size, and the lowest error on most tasks."],
+        ["The paper: gapMTNN has the lowest average error at every size, and the lowest error on most tasks.", HOW],
         [_lowest_verdict(table, block, tasks) for block in blocks],
         [
             error_table(caption, table, blocks, NETWORK_METHODS, GAPMTNN, notes=[trained, *notes], names=names),
@@ -165,15 +166,15 @@ def _section(found: Found, table: str, heading: str, tasks: Tasks, notes: Sequen
 
 
 def _lowest_verdict(table: str, block: Block, tasks: Tasks) -> str:
-    means, best = block.means(AVERAGE), block.lowest(AVERAGE, NETWORK_METHODS)
+    means = block.means(AVERAGE)
     in_print = printed(table, block.heading, AVERAGE, GAPMTNN)
     averages = ", ".join(f"{method} {means[method]:.2f}" for method in NETWORK_METHODS)
     beside = f" (in print {in_print.text})" if in_print and tasks.is_as_printed else ""
     times = sum(block.lowest(row, NETWORK_METHODS) == GAPMTNN for row in block.rows)
     return verdict(
-        best == GAPMTNN,
-        f"{GAPMTNN} has the lowest average at {block.heading}. {averages}{beside}; it is the lowest on {times} of "
-        f"{len(block.rows)} tasks.",
+        judge(Comparison(block, GAPMTNN, [each for each in NETWORK_METHODS if each != GAPMTNN]).tests()),
+        f"{GAPMTNN} has the lowest average at {block.heading}. {averages}{beside}; by means it is the lowest on "
+        f"{times} of {len(block.rows)} tasks.",
     )
 
 

@@ -6,6 +6,7 @@ BASELINES = ("AdaBoost_T", "AdaBoost_T&S", "TrAdaBoost", "TransferBoost")
 GAPBOOST = "gapBoost"
 SOFT = "gapBoost soft"
 POOLING = ("pooling 0.5", "pooling 0.8")
+TRADABOOST_R2_PRINTED, GAPBOOSTR_PRINTED = "TrAdaBoost.R2 printed", "gapBoostR printed"
 REGRESSORS = ("AdaBoost.R2_T", "AdaBoost.R2_T&S", "TrAdaBoost.R2", "gapBoostR")
 
 GAPMTNN = "gapMTNN"

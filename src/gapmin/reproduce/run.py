@@ -18,7 +18,7 @@ from .printed import Note
 from .printed import notes as misprints
 from .runner import Completed, missing, run_grid
 from .store import Store
-from .tables import counts
+from .verdicts import counts
 
 PAGE = "reproduction.html"
 TITLE = "Gap Minimization for Knowledge Sharing and Transfer, reproduced"
@@ -155,8 +155,9 @@ def _misprints(name: str) -> tuple[Note, ...]:
 
 
 def _headline(sections: Sequence[Section]) -> str:
-    held, missed = counts(point for section in sections for point in section.points)
+    confirmed, open_, contradicted = counts(point for section in sections for point in section.points)
     return (
         f"{len(sections)} of {len(NAMES)} tables and figures, the paper's numbers beside ours. Of the claims judged, "
-        f"by means and not by tests, {held} hold here and {missed} do not; each is said below."
+        f"by 95% intervals, {confirmed} are confirmed, {open_} are not and {contradicted} are contradicted; each is "
+        "said below."
     )

@@ -7,8 +7,9 @@ from gapmin.reporting import Section, shown_name
 from .cells import Cell
 from .experiment import Experiment, Found, Plan
 from .names import BASELINES, GAPBOOST, POOLING, SOFT
-from .tables import AVERAGE, Block, Comparison, TransferGrid, at_most_printed, duel_table, error_table, verdict
+from .tables import AVERAGE, Block, Comparison, TransferGrid, at_most_printed, difference, duel_table, error_table
 from .transfer import NEWSGROUPS, OFFICE_CALTECH
+from .verdicts import HOW, judge, verdict
 
 PRINTED_METHODS = (*BASELINES, GAPBOOST)
 CLASSIFIERS = (*PRINTED_METHODS, SOFT, *POOLING)
@@ -40,7 +41,7 @@ def show(found: Found) -> Section:
         tables.append(
             duel_table(f"gapBoost {mode} against each", [Comparison(block, GAPBOOST, others) for block in blocks])
         )
-    return Section("Table 2: classification", INTRODUCTION, points, tables)
+    return Section("Table 2: classification", [*INTRODUCTION, HOW], points, tables)
 
 
 def _verdicts(block: Block, mode: str) -> list[str]:
@@ -50,7 +51,7 @@ def _verdicts(block: Block, mode: str) -> list[str]:
     behind = [row for row, of in block.rows.items() if not of[GAPBOOST].mean < of[BASELINES[0]].mean]
     return [
         verdict(
-            means[GAPBOOST] < means[baseline],
+            judge(Comparison(block, GAPBOOST, BASELINES).tests()),
             f"of the five printed methods gapBoost has the lowest average on {where}. gapBoost {means[GAPBOOST]:.2f}, "
             f"the best baseline {baseline} {means[baseline]:.2f}; gapBoost is the lowest of the five on {times} of "
             f"{len(block.rows)} problems."
@@ -58,9 +59,9 @@ def _verdicts(block: Block, mode: str) -> list[str]:
         ),
         at_most_printed("table2", block, GAPBOOST, where),
         verdict(
-            not behind,
-            f"gapBoost is better than AdaBoost on the target alone on every problem of {where}"
-            + (f". It is not on {', '.join(map(shown_name, behind))}." if behind else "."),
+            judge([difference(of[GAPBOOST], of[BASELINES[0]]) for of in block.rows.values()]),
+            f"gapBoost is better than AdaBoost on the target alone on every problem of {where}. Its mean is lower on "
+            + (f"all but {', '.join(map(shown_name, behind))}." if behind else "all."),
         ),
     ]
 

@@ -12,7 +12,8 @@ from .experiment import Experiment, Found, Plan, Series
 from .multitask import OFFICE31, PACS, TABLE5, TABLE6, Tasks, frozen
 from .names import ABLATIONS, GAPMTNN, WASSERSTEIN
 from .printed import printed
-from .tables import AVERAGE, difference, error_entry, holm, verdict
+from .tables import AVERAGE, difference, error_entry, interval_text
+from .verdicts import HOW, judge, verdict
 
 ABLATION_ROWS = {**{name: name for name in ABLATIONS}, "full method": GAPMTNN, "full, Wasserstein critics": WASSERSTEIN}
 
@@ -58,13 +59,12 @@ def show(found: Found) -> Section:
         rows.append(entries)
     full = means["full method"][AVERAGE]
     tests = {row: difference(full, means[row][AVERAGE]) for row in ABLATION_ROWS if row != "full method"}
-    adjusted = dict(zip(tests, holm([test.p_value for test in tests.values()]), strict=True))
     points = []
     for row, test in tests.items():
         said = f"{means[row][AVERAGE].mean:.2f}, the full method {full.mean:.2f}"
-        said += f" (p = {adjusted[row]:.2f} after Holm's correction)." if plan.splits > 1 else "."
+        said += f"{interval_text(test)}." if plan.splits > 1 else "."
         if row in ABLATIONS:
-            points.append(verdict(test.mean < 0, f"{row}, the average is worse. {said}"))
+            points.append(verdict(judge([test]), f"{row}, the average is worse. {said}"))
         else:
             points.append(f"{row}: {said}")
     table = Table(
@@ -76,7 +76,7 @@ def show(found: Found) -> Section:
             frozen("the convolutions"),
         ],
     )
-    return Section("Table 8: ablations", _text(at_hand), points, [table])
+    return Section("Table 8: ablations", [*_text(at_hand), HOW], points, [table])
 
 
 def _text(at_hand: Tasks) -> list[str]:

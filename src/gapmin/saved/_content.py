@@ -77,9 +77,10 @@ def _number(root: Any) -> tuple[Any, dict[str, str]]:
     """Number objects and arrays in the order in which they are met; return the arrays' new names by the old.
 
     skops has them by memory address, which says where they were and differs from run to run. An object met again is
-    written as it was the first time, which is what skops takes.
+    written as it was the first time, which is what skops takes. Of equal texts and numbers it is left to Python which
+    are one object, and a model that was fitted in another process has others: they are one here.
     """
-    met: dict[int, Any] = {}
+    met: dict[Any, Any] = {}
     names: dict[str, str] = {}
 
     def visit(node: Any) -> Any:
@@ -90,6 +91,8 @@ def _number(root: Any) -> tuple[Any, dict[str, str]]:
         identity = node.get("__id__")
         if not isinstance(identity, int):
             return {key: visit(value) for key, value in node.items()}
+        if node.get("__loader__") == "JsonNode":
+            identity = node["__module__"], node["__class__"], node["content"]
         if identity not in met:
             new = met[identity] = {"__id__": len(met) + 1}
             for key, value in node.items():

@@ -8,31 +8,41 @@ which the extra ``cli`` brings.
 from ._messages import TableError
 from .compare import check_study, compare_study
 from .comparison import TableComparison
-from .methods import OURS, POOLED, TARGET_ONLY
+from .curve import LabelSaving
+from .methods import ALL_SOURCES, BASELINE, MODEL, TARGET_ONLY
+from .metrics import ClassScores, MethodScore, Metric, ValueScores
 from .preprocessing import preprocessor
 from .reading import TableFile, read_table, read_tables
-from .result import LabelSaving, LearningCurve, MethodError, StudyComparison
+from .result import LearningCurve, StudyComparison, Summary
 from .schema import Column, Schema
+from .splits import RowDivision, read_division
 from .study import Study, StudyFiles, read_study
 
 __all__ = [
-    "OURS",
-    "POOLED",
+    "ALL_SOURCES",
+    "BASELINE",
+    "MODEL",
     "TARGET_ONLY",
+    "ClassScores",
     "Column",
     "LabelSaving",
     "LearningCurve",
-    "MethodError",
+    "MethodScore",
+    "Metric",
+    "RowDivision",
     "Schema",
     "Study",
     "StudyComparison",
     "StudyFiles",
+    "Summary",
     "TableComparison",
     "TableError",
     "TableFile",
+    "ValueScores",
     "check_study",
     "compare_study",
     "preprocessor",
+    "read_division",
     "read_study",
     "read_table",
     "read_tables",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext
+from copy import copy
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -30,10 +31,18 @@ _ROWS_AT_ONCE = 50_000
 _COLUMN = re.compile(r"'column (\d+)'")
 
 
-def transfer_model(task: str, seed: int, *, n_jobs: int | None = None, verbose: int = 0) -> Any:
+def transfer_model(
+    task: str,
+    seed: int,
+    *,
+    cv: Any = None,
+    time_limit: float | None = None,
+    n_jobs: int | None = None,
+    verbose: int = 0,
+) -> Any:
     """Return the estimator of every study: columns were aligned by name, the rest are defaults."""
     kind: Any = TransferClassifierCV if task == "classification" else TransferRegressorCV
-    return kind(aligned=True, n_jobs=n_jobs, random_state=seed, verbose=verbose)
+    return kind(aligned=True, cv=cv, time_limit=time_limit, n_jobs=n_jobs, random_state=seed, verbose=verbose)
 
 
 def prepared(
@@ -92,19 +101,19 @@ def named(evidence: Evidence, sources: Sequence[str], columns: Sequence[str]) ->
 
 def column_names(prepare: ColumnTransformer) -> list[str]:
     """Return what the columns of the matrix are called, without the names of the steps that made them."""
-    return [str(name).partition("__")[2] or str(name) for name in prepare.get_feature_names_out()]
+    # With their steps' names they are unique, whatever the columns are called.
+    named_by_step = copy(prepare).set_params(verbose_feature_names_out=True)
+    return [str(name).partition("__")[2] for name in named_by_step.get_feature_names_out()]
 
 
-def collect(
-    task: str,
+def gather(
+    model: Any,
     rows: tuple[NDArray[np.float64], NDArray[Any], NDArray[np.int64]],
-    seed: int,
-    n_jobs: int | None,
-    on_progress: Callable[[float], object],
+    groups: NDArray[np.int64] | None = None,
+    on_progress: Callable[[float], object] = lambda share: None,
 ) -> Collected:
-    """Return the evidence that `transfer_model` finds on (X, y, sample_domain), without its last fit."""
-    model = transfer_model(task, seed, n_jobs=n_jobs)
+    """Return the evidence that a `transfer_model` finds on (X, y, sample_domain), without its last fit."""
     model._progress = lambda: nullcontext(on_progress)
     X, y, sample_domain = rows
-    found: Collected = model._gather(X, y, sample_domain, None)
+    found: Collected = model._gather(X, y, sample_domain, groups)
     return found

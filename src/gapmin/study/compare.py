@@ -1,66 +1,85 @@
-"""The whole comparison: evidence, methods, learning curve and weights of a study's sources."""
+"""The whole comparison: one answer about a study's sources, and how well the model that it leads to does."""
 
 from __future__ import annotations
 
 import time
-import warnings
 from collections.abc import Callable, Iterable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from gapmin._utils.errors import error_of
-from gapmin._utils.parallel import one_thread
+from gapmin._utils.parallel import run_parallel
 from gapmin._utils.text import replace_unprintable
-from gapmin.base import DomainData
-from gapmin.linear.source_gap import measure_gap
-from gapmin.transfer import Evidence
-from gapmin.transfer.collect import Collected, fit_hypothesis
+from gapmin._utils.typing import Array
+from gapmin.transfer.importance import ColumnImportance
 
 from ._labels import FEWEST_TARGET_ROWS
 from ._messages import TableError, free_name
-from .answer import collect, column_names, named, prepared, search_notes
-from .curve import curve_sizes, draw_rows, labels_needed
-from .folds import Fitted, Fold, WorkItem, draw_folds, measure, run
-from .method_comparison import compare_methods, fit_once
-from .methods import GAPBOOST, OURS, POOLED, TARGET_ONLY, make_method, method_names
-from .result import LabelSaving, LearningCurve, StudyComparison
+from .answer import MAX_SEARCH_ROWS, column_names, gather, named, prepared, search_notes, transfer_model
+from .curve import LabelSaving, curve_sizes, labels_needed
+from .drift import measure_drift
+from .methods import MODEL, TARGET_ONLY
+from .metrics import Metric, class_scores, read_metric, score, score_methods, score_warnings, value_scores
+from .nested import MOST_COLUMNS, HeldOut, NestedData, from_evidence, joined, run_fold
+from .result import NESTED, SHARED_ROWS, LearningCurve, StudyComparison
+from .splits import OuterFold, RowDivision, outer_folds
 from .study import Study
-from .words import headline
+from .words import summarise
 
-_EFFORT = {OURS: 10.0, GAPBOOST: 2.0, TARGET_ONLY: 3.0}
-_EFFORT_OF_THE_ANSWER = 15.0
+if TYPE_CHECKING:
+    import pandas as pd
+
+QUICK = (
+    "Scores come from the cross-validation that also weighs the sources, not from a nested one: they are a little too "
+    "good.",
+    "No learning curve, and no importance of columns.",
+)
+"""What a quick comparison leaves out."""
+
+_COST_OF_FOLD = 1.5
+"""Seconds of a nested fold beside those of the answer, with the curve and the importance of columns."""
+
+_WIDTH = 1.96
 
 
 def compare_study(
     study: Study,
     *,
+    metric: str | None = None,
+    division: RowDivision | None = None,
+    quick: bool = False,
+    time_limit: float | None = None,
     n_splits: int = 5,
-    n_repeats: int = 1,
     n_jobs: int | None = None,
     random_state: int = 0,
-    on_progress: Callable[[float, int], object] = lambda share, n_steps: None,
+    on_progress: Callable[[float, str], object] = lambda share, stage: None,
 ) -> StudyComparison:
     """Find out whether a study's sources help its target, which, and by how much.
 
-    The answer is the evidence that `gapmin fit` finds too, with the same rows and seed. Methods are compared by nested
-    cross-validation: a fold's rows neither train nor choose a model that is tested on them. The models of the learning
-    curve were chosen once, on all rows, and are trained anew at each size.
+    The answer is the evidence that `gapmin fit` finds too, with the same rows and seed. Its scores come from nested
+    cross-validation: all that `gapmin fit` does is done anew without the rows of a fold, which are then predicted.
 
     Parameters
     ----------
     study : Study
         From `gapmin.study.read_study`.
+    metric : str or None, default=None
+        What is reported, such as "roc_auc" or "mean_absolute_error"; None takes the error rate or the root mean
+        squared error. The model does not depend on it.
+    division : RowDivision or None, default=None
+        Groups of rows that stay together, or the time of the target's rows; from `gapmin.study.read_division`.
+    quick : bool, default=False
+        Without nested cross-validation, learning curve and importance of columns. The verdicts are the same.
+    time_limit : float or None, default=None
+        Seconds. Where the nested cross-validation would take longer, the comparison is a quick one, and says so.
     n_splits : int, default=5
-        Folds of the target's rows in the comparison of methods.
-    n_repeats : int, default=1
-        How often these folds are drawn.
+        Folds of the target's rows in the nested cross-validation.
     n_jobs : int or None, default=None
         Processes. The result does not depend on it.
     random_state : int, default=0
     on_progress : callable
-        Given the share of the work that is done and the number of steps.
+        Given the share of the work that is done and what is being done.
 
     Returns
     -------
@@ -68,80 +87,187 @@ def compare_study(
     """
     start = time.perf_counter()
     check_study(study)
+    asked = read_metric(metric, study.schema.task)
     if n_splits < 2:
         raise ValueError(f"n_splits is {n_splits}: use an integer of at least 2")
-    task, names = study.schema.task, _distinct(map(replace_unprintable, study.sources))
-    n_target = len(study.target[1])
-    n_splits = min(n_splits, n_target // 2)  # two rows at least in each fold
-    methods = method_names(task)
-    sizes = curve_sizes(n_target - -(-n_target // n_splits))
-    n_curve = 3 * len(sizes) * n_splits
-    efforts = [_EFFORT.get(method, 1.0) for method in methods for _ in range(n_splits * n_repeats)]
-    whole = _EFFORT_OF_THE_ANSWER + 2.0 + sum(efforts) + 0.3 * n_curve
-    n_steps, done, reported = len(efforts) + n_curve + 3, 0.0, 0.0
-
-    def report(share: float) -> None:
-        nonlocal reported
-        reported = max(reported, min(share, 1.0))
-        on_progress(reported, n_steps)
-
-    def on_done(effort: float) -> None:
-        nonlocal done
-        done += effort
-        report(done / whole)
-
-    report(0.0)
-    frame, y, domain = study.stack()
-    prepare, X = prepared(study.schema, frame, domain < 0, random_state)
-    del frame
-    collected = collect(
-        task,
-        (X, y, domain),
-        random_state,
-        n_jobs,
-        lambda share: report(share * _EFFORT_OF_THE_ANSWER / whole),
+    if time_limit is not None and not time_limit > 0:
+        raise ValueError(f"time_limit is {time_limit}: give seconds above 0, or None")
+    division = division or RowDivision()
+    names = _distinct(map(replace_unprintable, study.sources))
+    target_name = free_name(replace_unprintable(study.target_name), names)
+    report = _Progress(on_progress)
+    report(0.0, "preparing columns")
+    rows = _stacked(study, division)
+    prepare, X = prepared(study.schema, rows.frame, rows.domain < 0, random_state)
+    model = transfer_model(
+        study.schema.task, random_state, cv=division.inner_cv(), time_limit=time_limit, n_jobs=n_jobs
     )
-    on_done(_EFFORT_OF_THE_ANSWER)
-    evidence = named(collected.evidence, names, column_names(prepare))
-    searched = collected.evaluator.data  # all target rows, and at most so many of the sources
-    data = DomainData(np.asarray(searched.X), np.asarray(searched.y), searched.domain, np.ones(searched.y.size))
-    folds = draw_folds(data, task, n_splits, n_repeats, random_state)
-    pairs = [(method, fold) for method in sorted(methods, key=lambda each: -_EFFORT.get(each, 1)) for fold in folds]
-    items = [WorkItem(_mass, (data, task, random_state)), WorkItem(_gaps, (data, task, names))]
-    items += [WorkItem(fit_once, (data, task, method, fold), _EFFORT.get(method, 1.0)) for method, fold in pairs]
-    mass, gaps, *fits = run(items, n_jobs, on_done)
-    compared, failures = compare_methods(methods, pairs, fits, n_target, task)
-    curve = _curve(data, task, collected, evidence, folds[:n_splits], sizes, n_jobs, on_done)
-    report(1.0)
-    saving, at_start = (
-        labels_needed(sizes, curve.means(TARGET_ONLY), curve.means(OURS)[place], sizes[place])
-        if OURS in curve.errors
-        else LabelSaving(sizes[place], sizes[place], "none")
-        for place in (-1, 0)
+    part = 0.95 if quick else 0.15
+    found = gather(
+        model,
+        (X, rows.y, rows.domain),
+        rows.groups,
+        lambda share: report(part * share, "weighing the sources on held-out target rows"),
     )
-    notes = [*map(replace_unprintable, study.notes), *search_notes(study, random_state), *evidence.findings, *failures]
+    evidence = named(found.evidence, names, column_names(prepare))
+    classes = study.schema.classes or ()
+    codes = _codes(rows.y, classes)
+    n_splits = min(n_splits, len(study.target[1]) // 2)
+    took = time.perf_counter() - start
+    simplified = list(QUICK) if quick else []
+    if time_limit is not None and not quick and took * (1 + _COST_OF_FOLD * n_splits) > time_limit:
+        simplified = [f"The time limit of {time_limit:g} s leaves no time for more.", *QUICK]
+    held_out = from_evidence(model, found, classes)
+    if not simplified:
+        data, folds = _nested(study, rows, codes, division, n_splits, random_state, with_curve=bool(evidence.used))
+        nested, failure = _run_folds(
+            data,
+            folds,
+            n_jobs,
+            lambda share, n_done: report(
+                part + (0.95 - part) * share, f"{_STAGE}, {n_done} of {len(folds)} folds done"
+            ),
+        )
+        held_out = nested or held_out
+        if nested is None:
+            simplified = [f"A fold could not be fitted ({replace_unprintable(failure)}).", *QUICK]
+    report(0.95, "comparing columns")
+    y = codes[held_out.rows]
+    drift = measure_drift(study, target_name, names, random_state)
+    curve, saving = (None, None) if simplified else _curve(held_out, y, asked, data, len(classes))
+    scores = score_methods(
+        asked, {key: each for (key, size), each in held_out.predicted.items() if size == 0}, y, len(classes)
+    )
+    of_model = held_out.predicted[MODEL, 0]
+    details = class_scores(of_model, y, classes) if classes else value_scores(of_model, y, random_state)
+    notes = [*map(replace_unprintable, study.notes), *search_notes(study, random_state), *evidence.findings]
+    report(1.0, "done")
     return StudyComparison(
-        headline=headline(evidence, compared),
-        target_name=replace_unprintable(study.target_name),
+        summary=summarise(evidence, asked, scores),
+        warnings=tuple(score_warnings(details, scores, asked)),
+        target_name=target_name,
         label=replace_unprintable(study.schema.label),
-        task=task,
-        n_target=n_target,
+        task=study.schema.task,
+        n_target=len(study.target[1]),
         n_columns=len(study.schema.columns),
         n_features=X.shape[1],
-        source_sizes={name: int((domain == k).sum()) for k, name in enumerate(names, start=1)},
+        source_sizes=dict(zip(names, (len(y) for _, y in study.sources.values()), strict=True)),
         evidence=evidence,
-        methods=compared,
-        gaps=gaps,
+        protocol=SHARED_ROWS if simplified else NESTED,
+        simplified=tuple(simplified),
+        metric=asked,
+        scores=scores,
+        details=details,
+        importance=() if held_out.rise is None else _importance(data.columns, held_out.rise),
         curve=curve,
         saving=saving,
-        saving_at_start=at_start,
-        mass=mass,
+        drift=drift,
         notes=tuple(notes),
         n_splits=n_splits,
-        n_repeats=n_repeats,
         random_state=random_state,
         seconds=time.perf_counter() - start,
     )
+
+
+_STAGE = "nested cross-validation"
+
+
+class _Progress:
+    """Passes progress on, and lets it only rise."""
+
+    def __init__(self, on_progress: Callable[[float, str], object]) -> None:
+        self.on_progress = on_progress
+        self.reported = 0.0
+
+    def __call__(self, share: float, stage: str) -> None:
+        self.reported = max(self.reported, min(share, 1.0))
+        self.on_progress(self.reported, stage)
+
+
+class _Stacked:
+    """The rows of a study in the order in which they are divided."""
+
+    def __init__(self, frame: pd.DataFrame, y: NDArray[Any], domain: NDArray[np.int64], groups: Any) -> None:
+        self.frame, self.y, self.domain, self.groups = frame, y, domain, groups
+
+
+def _stacked(study: Study, division: RowDivision) -> _Stacked:
+    frame, y, domain = study.stack()
+    if division.time is not None:
+        order = division.order(len(y))
+        frame, y = frame.iloc[order], y[order]
+    return _Stacked(frame, y, domain, division.sorted_groups(len(y)))
+
+
+def _codes(y: NDArray[Any], classes: tuple[Any, ...]) -> NDArray[Any]:
+    if not classes:
+        return y
+    place = {each: k for k, each in enumerate(classes)}
+    return np.array([place[each] for each in y.tolist()])
+
+
+def _nested(
+    study: Study,
+    rows: _Stacked,
+    codes: NDArray[Any],
+    division: RowDivision,
+    n_splits: int,
+    seed: int,
+    *,
+    with_curve: bool,
+) -> tuple[NestedData, list[OuterFold]]:
+    """Return what the folds need: all target rows, and as many source rows as the evidence uses."""
+    schema = study.schema
+    folds = outer_folds(
+        rows.frame, codes, rows.domain, division, n_splits, seed, classes=schema.task == "classification"
+    )
+    sources = np.flatnonzero(rows.domain > 0)
+    if sources.size > MAX_SEARCH_ROWS:
+        kept = np.random.default_rng(seed).choice(sources, MAX_SEARCH_ROWS, replace=False)
+        folds = [OuterFold(f.train[(rows.domain[f.train] < 0) | np.isin(f.train, kept)], f.test) for f in folds]
+    n_train = min(int((rows.domain[each.train] < 0).sum()) for each in folds)
+    # By time each fold trains on another number of rows; and where no source is used there is no saving to read off.
+    sizes = curve_sizes(n_train) if division.time is None and with_curve else ()
+    columns = tuple(column.name for column in schema.columns)[:MOST_COLUMNS]
+    data = NestedData(rows.frame, codes, rows.domain, rows.groups, schema, division.inner_cv(), sizes, columns, seed)
+    return data, folds
+
+
+def _run_folds(
+    data: NestedData, folds: list[OuterFold], n_jobs: int | None, on_done: Callable[[float, int], object]
+) -> tuple[HeldOut | None, str]:
+    on_done(0.0, 0)
+    parts: list[HeldOut] = []
+    for each in run_parallel(run_fold, [(data, fold) for fold in folds], n_jobs, batch_size=1):
+        parts.append(each)
+        on_done(len(parts) / len(folds), len(parts))
+    failures = [each.failure for each in parts if each.failure]
+    return (None, failures[0]) if failures else (joined(parts), "")
+
+
+def _curve(
+    held_out: HeldOut, y: NDArray[Any], metric: Metric, data: NestedData, n_classes: int
+) -> tuple[LearningCurve | None, LabelSaving | None]:
+    """Return the scores by the number of target rows; its end is what the table of scores says."""
+    if len(data.sizes) < 2:
+        return None, None
+    scores: dict[str, list[Any]] = {TARGET_ONLY: [], MODEL: []}
+    for size in (*data.sizes[:-1], 0):
+        found = score(metric, {method: held_out.predicted[method, size] for method in scores}, y, n_classes)
+        for method, entries in scores.items():
+            entries.append(found[method])
+    curve = LearningCurve(data.sizes, {method: tuple(each) for method, each in scores.items()})
+    alone, ours = ([metric.loss(each.value) for each in scores[method]] for method in (TARGET_ONLY, MODEL))
+    return curve, labels_needed(data.sizes, alone, ours[-1], data.sizes[-1])
+
+
+def _importance(columns: tuple[str, ...], rise: Array) -> tuple[ColumnImportance, ...]:
+    half = _WIDTH * rise.std(axis=1, ddof=1) / np.sqrt(rise.shape[1])
+    found = [
+        ColumnImportance(name, float(mean), float(mean - width), float(mean + width))
+        for name, mean, width in zip(columns, rise.mean(axis=1), half, strict=True)
+    ]
+    return tuple(sorted(found, key=lambda each: -each.increase))
 
 
 def check_study(study: Study) -> None:
@@ -177,94 +303,3 @@ def _distinct(names: Iterable[str]) -> tuple[str, ...]:
     for name in names:
         found.append(free_name(name, found))
     return tuple(found[1:])
-
-
-def _gaps(data: DomainData, task: str, names: tuple[str, ...]) -> dict[str, dict[str, float]]:
-    """Return the parts of the performance gap of each source."""
-    found = {}
-    with one_thread(), warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        for number, name in enumerate(names, start=1):
-            rows = data.in_target | (data.domain == number)
-            found[name] = measure_gap(data.X[rows], data.y[rows], data.domain[rows], task)
-    return found
-
-
-def _mass(data: DomainData, task: str, seed: int) -> tuple[tuple[float, ...], ...]:
-    """Return the weight that the target and each source hold by round of gapBoost."""
-    with one_thread(), warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        booster = make_method(GAPBOOST, task, seed)
-        booster.fit(data.X, data.y, sample_domain=data.domain)
-    order = [int(np.flatnonzero(booster.domains_ < 0)[0])]
-    order += [int(np.flatnonzero(booster.domains_ == number)[0]) for number in data.source_numbers]
-    return tuple(tuple(map(float, each)) for each in booster.mass_history_[:, order])
-
-
-def _curve(
-    data: DomainData,
-    task: str,
-    collected: Collected,
-    evidence: Evidence,
-    folds: list[Fold],
-    sizes: tuple[int, ...],
-    n_jobs: int | None,
-    on_done: Callable[[float], object],
-) -> LearningCurve:
-    """Return the errors of the models of the target alone, of the heaviest set of sources, and of pooling.
-
-    Sources that are to be left out are in none of them.
-    """
-    out = {each.number for each in evidence.sources if each.verdict == "leave out"}
-    kept = tuple(sorted({each.number for each in evidence.sources} - out))
-    with_sources = [each for each in evidence.hypotheses if each.sources and not out & set(each.sources)]
-    works: dict[str, tuple[Any, ...]] = {TARGET_ONLY: (_fit_set, (collected.evaluated[()],))}
-    if evidence.used and with_sources:
-        heaviest = max(with_sources, key=lambda each: each.weight).sources
-        works[OURS] = (_fit_set, (collected.evaluated[heaviest],))
-    if kept:
-        works[POOLED] = (_fit_pooled, (kept,))
-    searched, seed = collected.evaluator.data, collected.evaluator.seed
-    keys = [(method, size, place) for method in works for size in sizes for place in range(len(folds))]
-    items = []
-    for method, size, place in keys:
-        work, chosen = works[method]
-        train, test = _drawn(data, task, folds[place], size), folds[place].test
-        items.append(WorkItem(work, (searched if work is _fit_set else data, task, *chosen, train, test, seed), 0.3))
-    errors = {key: fitted.error for key, fitted in zip(keys, run(items, n_jobs, on_done), strict=True)}
-    # A fold on which a method could not be trained on so few rows is left out for all.
-    whole = [
-        place
-        for place in range(len(folds))
-        if all(np.isfinite(errors[method, size, place]) for method in works for size in sizes)
-    ]
-    return LearningCurve(
-        sizes,
-        {method: tuple(tuple(errors[method, size, place] for place in whole) for size in sizes) for method in works},
-    )
-
-
-def _drawn(data: DomainData, task: str, fold: Fold, size: int) -> NDArray[np.intp]:
-    order = np.random.default_rng(fold.seed).permutation(fold.train)
-    return draw_rows(data.y, size, order, task == "classification")
-
-
-def _fit_pooled(
-    data: DomainData, task: str, sources: tuple[int, ...], train: NDArray[np.intp], test: NDArray[np.intp], seed: int
-) -> Fitted:
-    return measure(data, task, make_method(POOLED, task, seed), train, test, sources)
-
-
-def _fit_set(
-    data: Any, task: str, evaluated: Any, train: NDArray[np.intp], test: NDArray[np.intp], seed: int
-) -> Fitted:
-    """Fit the models that a set of sources was given to some target rows, and return the error on others."""
-    rows = np.sort(np.concatenate([train, np.flatnonzero(np.isin(data.domain, evaluated.sources))]))
-    try:
-        with one_thread(), warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            models = fit_hypothesis(data.take(rows), evaluated, seed)
-            predicted = np.mean([model.predict(data.X[test]) for model in models], axis=0)
-    except (ValueError, FloatingPointError, np.linalg.LinAlgError) as error:
-        return Fitted(np.nan, str(error).split("\n")[0])
-    return Fitted(error_of(task, data.y[test], predicted.argmax(axis=1) if task == "classification" else predicted))

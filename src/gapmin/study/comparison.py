@@ -14,6 +14,7 @@ from .compare import compare_study
 from .inputs import FilePath, TableInput, is_path
 from .model import StudyModel, fit_study
 from .result import StudyComparison
+from .splits import check_division, read_division
 from .study import Study, StudyFiles
 
 if TYPE_CHECKING:
@@ -34,6 +35,8 @@ class TableComparison:
         The tables as they were compared.
     files : StudyFiles
         What was given.
+    group, time : str or None
+        Columns that say how rows may be divided.
     random_state : int
     n_jobs : int or None
     """
@@ -41,6 +44,8 @@ class TableComparison:
     result: StudyComparison
     study: Study
     files: StudyFiles
+    group: str | None = None
+    time: str | None = None
     random_state: int = 0
     n_jobs: int | None = None
 
@@ -62,7 +67,7 @@ class TableComparison:
     def fit(self) -> StudyModel:
         """Return the model that was judged, fitted to all rows: ``model.predict(frame)``, ``model.save(path)``."""
         files = replace(self.files, max_source_rows=None)
-        return fit_study(files, n_jobs=self.n_jobs, random_state=self.random_state)
+        return fit_study(files, group=self.group, time=self.time, n_jobs=self.n_jobs, random_state=self.random_state)
 
     def report(self, path: FilePath) -> Path:
         """Write the report, an HTML page, and return where it is."""
@@ -102,6 +107,8 @@ def compare(
     keep: Sequence[str] = (),
     text: bool = True,
     max_source_rows: int | None = None,
+    group: str | None = None,
+    time: str | None = None,
     n_jobs: int | None = None,
     random_state: int = 0,
     **options: Any,
@@ -131,11 +138,15 @@ def compare(
         Use the words of free text; False leaves such columns out.
     max_source_rows : int, optional
         At most so many rows of each source are compared, drawn at random.
+    group : str, optional
+        A column, such as a patient: rows with one value are never divided between training and testing. No predictor.
+    time : str, optional
+        A column of the target with dates or numbers: later rows are tested than those that train.
     n_jobs : int or None, default=None
         Processes. The answer does not depend on it.
     random_state : int, default=0
     **options
-        Further options of `gapmin.study.compare_study`.
+        Further options of `gapmin.study.compare_study`: `metric`, `quick`, `time_limit`, `n_splits`.
 
     Returns
     -------
@@ -160,7 +171,10 @@ def compare(
     >>> found.evidence.sources[0].name, len(found.to_frame())
     ('older', 1)
     """
-    files = StudyFiles(target, sources, label, task, drop, max_source_rows, na, keep, text)
+    left_out = [*drop, *([group] if group else [])]
+    files = StudyFiles(target, sources, label, task, left_out, max_source_rows, na, keep, text)
+    check_division(files.tables()[0], group, time)
     study = files.read(random_state)
-    result = compare_study(study, n_jobs=n_jobs, random_state=random_state, **options)
-    return TableComparison(result, study, files, random_state, n_jobs)
+    division = read_division(study, files.tables(), group, time)
+    result = compare_study(study, division=division, n_jobs=n_jobs, random_state=random_state, **options)
+    return TableComparison(result, study, files, group, time, random_state, n_jobs)

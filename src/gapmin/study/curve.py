@@ -3,17 +3,37 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from math import ceil, exp, log
 
 import numpy as np
 from numpy.typing import NDArray
 
-from .result import BEYOND, EXTRAPOLATED, NONE, WITHIN, LabelSaving
-
+WITHIN, EXTRAPOLATED, BEYOND, NONE = "within", "extrapolated", "beyond", "none"
 FEWEST_CURVE_ROWS = 10
 N_SIZES = 5
 MOST_TIMES = 10
 """Beyond so many times the rows that are there, a number would be a guess."""
+
+
+@dataclass(frozen=True)
+class LabelSaving:
+    """How many labelled target rows it would take without the sources to err as little as with them.
+
+    Attributes
+    ----------
+    n_rows : int
+        Labelled target rows that were there with the sources.
+    n_needed : int
+        Rows that would be needed without; of "beyond" those that would not be enough.
+    kind : "none", "within", "extrapolated" or "beyond"
+        No rows are saved; read off the curve; a power law carried on beyond the curve's end; more than ten times the
+        rows, where no more is said.
+    """
+
+    n_rows: int
+    n_needed: int
+    kind: str
 
 
 def curve_sizes(n_train: int) -> tuple[int, ...]:

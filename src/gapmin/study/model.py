@@ -22,8 +22,9 @@ from gapmin.transfer.explanation import RowUse
 
 from ._metadata import StudyFile, from_json
 from .answer import column_names, named, prepared, search_notes, transfer_model
-from .inputs import FilePath, GivenTable, given_tables, table_from_frame
+from .inputs import FilePath, GivenTable, table_from_frame
 from .schema import Schema
+from .splits import check_division, read_division
 from .study import Study, StudyFiles
 
 if TYPE_CHECKING:
@@ -56,7 +57,7 @@ class StudyModel:
     notes : tuple of str
         What was decided, dropped and changed when the files were read.
     asked : dict
-        The "task", "drop", "na", "keep" and "text" that `read_study` was given, and the "seed".
+        The "task", "drop", "na", "keep" and "text" that `read_study` was given, the "group" and "time", and the "seed".
     """
 
     pipeline: Pipeline
@@ -102,6 +103,8 @@ def fit_study(
     n_jobs: int | None = None,
     random_state: int = 0,
     verbose: int = 0,
+    group: str | None = None,
+    time: str | None = None,
     on_read: Callable[[Study, Sequence[str]], object] = lambda study, notes: None,
 ) -> StudyModel:
     r"""Read a target and its sources, and fit the model that the evidence on the target's rows makes.
@@ -114,6 +117,8 @@ def fit_study(
         Processes. The model does not depend on it.
     random_state : int, default=0
     verbose : int, default=0
+    group, time : str or None, default=None
+        Columns that say how rows may be divided; see `gapmin.study.read_division`.
     on_read : callable
         Given the study and all notes, before the long part begins; it must not keep the study.
 
@@ -132,23 +137,29 @@ def fit_study(
     >>> model.source_names, [each.n_rows for each in model.files]
     (['old'], [20, 20])
     """
-    tables = given_tables(files.target, files.sources)
+    tables = files.tables()
+    check_division(tables[0], group, time)
     study = files.read()
     notes = [*study.notes, *search_notes(study, random_state)]
+    division = read_division(study, tables, group, time)
     on_read(study, notes)
-    made_with = _study_files(study, tables)
+    made_with = study_files(study, tables)
     schema, rows = study.schema, rows_in_files(study)
     _release_memory()
     X, y, sample_domain = study.stack()
     # Each copy of a million rows is let go as soon as the next one stands; a Pipeline's own fit would keep the frame.
     del study
     _release_memory()
+    groups = division.sorted_groups(len(y))
+    if division.time is not None:
+        order = division.order(len(y))
+        X, y = X.iloc[order], y[order]
     prepare, matrix = prepared(schema, X, sample_domain < 0, random_state)
     del X
     _release_memory()
-    model = transfer_model(schema.task, random_state, n_jobs=n_jobs, verbose=verbose)
-    model.fit(matrix, y, sample_domain=sample_domain)
-    model.set_params(n_jobs=None, verbose=0)  # how it was run is no part of what it is
+    model = transfer_model(schema.task, random_state, cv=division.inner_cv(), n_jobs=n_jobs, verbose=verbose)
+    model.fit(matrix, y, sample_domain=sample_domain, groups=groups)
+    model.set_params(n_jobs=None, verbose=0, cv=None)  # how it was run is no part of what it is
     pipeline = Pipeline([("prepare", prepare), ("model", model)])
     names = [each.name for each in made_with[1:]]
     found = explain(pipeline, matrix, y, sample_domain=sample_domain, source_names=names, n_rows=KEPT_ROWS)
@@ -159,7 +170,7 @@ def fit_study(
         named(model.evidence_, names, column_names(prepare)),
         with_file_rows(found, sample_domain, made_with, rows),
         tuple(_without_folders(note, [each.shown for each in tables]) for note in notes),
-        files.asked() | {"seed": random_state},
+        files.asked() | {"seed": random_state, "group": group, "time": time},
     )
 
 
@@ -210,7 +221,8 @@ def _release_memory() -> None:
         ctypes.CDLL(None).malloc_trim(0)
 
 
-def _study_files(study: Study, tables: Sequence[GivenTable]) -> tuple[StudyFile, ...]:
+def study_files(study: Study, tables: Sequence[GivenTable]) -> tuple[StudyFile, ...]:
+    """Return the files of a study with their checksums."""
     sizes = [len(y) for _, y in (study.target, *study.sources.values())]
     roles = ["target", *("source" for _ in study.sources)]
     return tuple(

@@ -1,31 +1,55 @@
-"""The report of a comparison of somebody's own files: the verdict first, then what speaks for it."""
+"""The report of a comparison of somebody's own files: the answer in a box, then what speaks for it."""
 
 from __future__ import annotations
 
 import platform
+from collections.abc import Sequence
 from importlib.metadata import version
 
-import numpy as np
-
-from gapmin._utils.text import format_number, joined, replace_unprintable
-from gapmin.plotting import Figure
-from gapmin.plotting.bar_displays import WIDTH, bars_height
-from gapmin.plotting.curve_displays import ErrorCurveDisplay
-from gapmin.plotting.displays import WeightMassDisplay
-from gapmin.plotting.evidence_displays import EvidenceDisplay, figure_names
-from gapmin.plotting.gap_displays import GapDisplay
-from gapmin.plotting.method_comparison import MethodComparisonDisplay
+from gapmin._utils.text import joined, replace_unprintable
+from gapmin._version import __version__
 from gapmin.reporting.html import Report, Section
+from gapmin.reporting.table import Entry, Table
 
+from ._metadata import StudyFile
 from .answer import MAX_SEARCH_ROWS
-from .methods import DESCRIPTIONS, OURS, POOLED, TARGET_ONLY
-from .page_tables import evidence_table, hypothesis_table, method_table
-from .result import COVERAGE, WITHIN, StudyComparison
+from .metrics import ClassScores
+from .nested import MOST_COLUMNS
+from .page_charts import (
+    calibration_chart,
+    curve_chart,
+    drift_charts,
+    evidence_chart,
+    importance_chart,
+    scatter_chart,
+    score_chart,
+)
+from .page_tables import area_table, confusion_table, data_table, drift_table, evidence_table, score_table
+from .result import NESTED, StudyComparison
 from .study import StudyFiles
-from .words import labels_sentence, shown
+from .words import labels_sentence
+
+GLOSSARY = (
+    ("target, source", "The file a model is wanted for, and the others."),
+    (
+        "odds",
+        "How much more probable the target's labels are with a source than without it, on rows that did not train.",
+    ),
+    ("nat", "The unit of evidence: 3 nats are odds of about 20 to 1."),
+    ("weight", "How much the model relies on the learners that train on a source."),
+    ("baseline", "Always the most frequent class, or the mean."),
+    ("recall, precision", "The share of a class's rows that is found; the share of rows said to be of it that are."),
+    ("ROC AUC", "How often a row of the class is ranked above one that is not; 0.5 is a guess."),
+    ("95% interval", "Where the number would lie in 95 of 100 repetitions with other rows."),
+)
 
 
-def study_report(comparison: StudyComparison, files: StudyFiles | None = None) -> Report:
+def study_report(
+    comparison: StudyComparison,
+    files: StudyFiles | None = None,
+    made_with: Sequence[StudyFile] = (),
+    command: str = "",
+) -> Report:
     """Lay a comparison out as a page.
 
     Parameters
@@ -33,140 +57,142 @@ def study_report(comparison: StudyComparison, files: StudyFiles | None = None) -
     comparison : StudyComparison
     files : StudyFiles, optional
         With them the page shows the Python code that does the same.
+    made_with : sequence of StudyFile
+        The files with their checksums.
+    command : str
+        What was typed.
     """
+    summary = comparison.summary
     sections = [
         _evidence_section(comparison),
-        _method_section(comparison),
-        _gap_section(comparison),
-        _curve_section(comparison),
-        _weights_section(comparison),
-        _files_section(comparison),
-        *([_code_section(comparison, files)] if files else []),
-        _protocol_section(comparison),
+        _drift_section(comparison),
+        _score_section(comparison),
+        _importance_section(comparison),
+        _label_section(comparison),
+        _data_section(comparison),
+        _provenance_section(comparison, files, made_with, command),
     ]
-    return Report(f"Will other data help to predict “{comparison.label}”?", comparison.headline, sections)
+    return Report(
+        f"Will other data help to predict “{comparison.label}”?",
+        comparison.headline,
+        sections,
+        [
+            ("Decision", [summary.decision]),
+            ("How sure", [summary.how_sure]),
+            ("Effect", [summary.effect]),
+            ("Next", list(summary.next_steps)),
+            *([("Simplified", list(comparison.simplified))] if comparison.simplified else []),
+        ],
+        comparison.warnings,
+    )
 
 
 def _evidence_section(comparison: StudyComparison) -> Section:
+    text = (
+        "Models with and without each source predict target rows that they did not train on. The odds say how much "
+        "more probable the true labels are with the source. The model is the weighted mean of all of them; a source "
+        "to leave out has next to no weight."
+    )
     evidence = comparison.evidence
-    figure = Figure(
-        lambda ax: EvidenceDisplay.from_evidence(evidence, ax=ax),
-        "Right of the right dashed line a source by itself clearly helps, left of the left one it clearly hurts. The "
-        "verdict also looks at the sources together.",
-        "The evidence for each source",
-        (WIDTH, bars_height(len(evidence.sources))),
-    )
+    return Section("Which sources help", [text], charts=[evidence_chart(evidence)], tables=[evidence_table(evidence)])
+
+
+def _drift_section(comparison: StudyComparison) -> Section:
     text = (
-        "Every target row is predicted by models that were trained without it, from the target alone and with the "
-        "sources. The evidence compares how probable these models make the true labels: 3 nats are odds of about 20 to "
-        "1. The model that gapmin fit makes is the mean of all sets of sources, each with its weight."
+        "The label and the three columns that differ most, file by file. Another unit, coding or mix of "
+        "rows shows here. A difference alone is no reason to leave a source out."
     )
-    tables = [evidence_table(evidence), hypothesis_table(evidence)]
-    return Section("Which sources help", [text], tables=tables, figures=[figure])
-
-
-def _method_section(comparison: StudyComparison) -> Section:
-    unit = f"{'error (%)' if comparison.task == 'classification' else 'RMS error'}, {100 * COVERAGE:g}% interval"
-    display = MethodComparisonDisplay(
-        errors={each.method: (each.error, each.low, each.high) for each in comparison.methods},
-        baseline=TARGET_ONLY,
-        unit=unit,
-        chosen=OURS,
+    return Section(
+        "Why sources differ",
+        [text],
+        charts=drift_charts(comparison),
+        tables=[drift_table(comparison.drift, comparison.target_name)],
     )
-    figure = Figure(
-        display.plot,
-        "The interval says how well the error is known. Methods are compared on the same folds, so a difference can "
-        "be clear where intervals overlap: see the table.",
-        "Errors of all methods",
-        display.size,
-    )
-    text = [
-        "Errors come from nested cross-validation: in each fold TransferCV weighs the evidence anew, without the rows "
-        "that it is tested on. So model selection does not bias them."
-    ]
-    points = [f"{each.method}: {DESCRIPTIONS[each.method]}." for each in comparison.methods]
-    return Section("All methods side by side", text, points, [method_table(comparison)], [figure])
 
 
-def _gap_section(comparison: StudyComparison) -> Section:
-    parts = dict(zip(figure_names(list(comparison.gaps)), comparison.gaps.values(), strict=True))
-    totals = {name: sum(each.values()) for name, each in comparison.gaps.items()}
-    closest = min(totals, key=lambda name: totals[name])
-    figure = Figure(
-        GapDisplay(parts=parts).plot,
-        f"Closest to the target: {closest}, with a gap of {format_number(totals[closest])}.",
-        "The gap of each source and where it arises",
-        (WIDTH, bars_height(len(parts))),
-    )
-    text = (
-        "The performance gap is what a model trained on one side loses on the other: on the source's rows, how much "
-        "worse the target's model is than their own; on the target's, how much worse the source's. A small gap means "
-        "that both follow one rule, whatever their rows look like."
-    )
-    return Section("How far each source is from the target", [text], figures=[figure])
-
-
-def _curve_section(comparison: StudyComparison) -> Section:
-    curve, used = comparison.curve, comparison.evidence.used
-    names = {TARGET_ONLY: "target only", OURS: "with sources", POOLED: "pooled"}
-    errors = {names[method]: np.array(each) for method, each in curve.errors.items()}
-    unit = "error (%)" if comparison.task == "classification" else "RMS error"
-    text = [labels_sentence(comparison.saving, used)]
-    if used and comparison.saving_at_start.kind == WITHIN:  # further up it would be a guess
-        text.append(labels_sentence(comparison.saving_at_start, used))
-    figures = []
-    if errors[names[TARGET_ONLY]].size and len(curve.sizes) > 1:
-        last = {name: shown(each[-1].mean(), comparison.task) for name, each in errors.items()}
-        figures.append(
-            Figure(
-                ErrorCurveDisplay(sizes=curve.sizes, errors=errors, unit=unit).plot,
-                f"With {curve.sizes[-1]} target rows: "
-                + ", ".join(f"{name} {value}" for name, value in last.items())
-                + ". Bars are one standard error over the folds.",
-                "Error by number of target rows",
-            )
+def _score_section(comparison: StudyComparison) -> Section:
+    if comparison.protocol == NESTED:
+        text = (
+            "All that gapmin fit does was done again without the rows of each fold, which were then predicted. So "
+            "neither weights nor settings have seen the rows that they are tested on."
         )
+    else:
+        text = comparison.simplified[0] if len(comparison.simplified) < 3 else comparison.simplified[1]
+    found = comparison.details
+    charts = [score_chart(comparison)]
+    tables = [score_table(comparison)]
+    if isinstance(found, ClassScores):
+        tables += [confusion_table(found), *([areas] if (areas := area_table(found)) else [])]
+        return Section("How good the model is", [text], charts=[*charts, calibration_chart(found)], tables=tables)
+    return Section(
+        "How good the model is", [text], charts=[*charts, scatter_chart(found, comparison.label)], tables=tables
+    )
+
+
+def _importance_section(comparison: StudyComparison) -> Section:
+    if not comparison.importance:
+        return Section("What the model uses", ["Not measured in a quick comparison."])
+    text = "Each column of the held-out rows is shuffled in turn. The more the loss rises, the more the model needs it."
+    more = comparison.n_columns > MOST_COLUMNS
+    notes = [f"The first {MOST_COLUMNS} columns were measured."] if more else []
+    return Section("What the model uses", [text], charts=[importance_chart(comparison)], notes=notes)
+
+
+def _label_section(comparison: StudyComparison) -> Section:
+    used = comparison.evidence.used
+    if comparison.curve is None or comparison.saving is None:
+        said = "Not measured in this comparison." if used else "No source is used, so no saving of labels is claimed."
+        return Section("How many labels the sources are worth", [said])
+    chart = curve_chart(comparison)
     note = (
-        "With sources: the models of the set of sources with the most weight; pooled: all sources that are not to be "
-        "left out. The models were chosen once, on all target rows, and are trained anew at each size. The comparison "
-        "of all methods says how well the choice itself does."
+        "Settings and weights are those of all rows of a fold; the models are trained anew with fewer. The curve ends "
+        "where the table above says."
     )
-    return Section("How many labels the sources are worth", text, figures=figures, notes=[note])
-
-
-def _weights_section(comparison: StudyComparison) -> Section:
-    mass = np.array(comparison.mass)
-    sources = list(comparison.source_sizes)
-    rounds = len(mass) - 1
-    held = [f"{name} from {100 * mass[0, k]:.0f}% to {100 * mass[-1, k]:.0f}%" for k, name in enumerate(sources, 1)]
-    figure = Figure(
-        WeightMassDisplay(
-            mass=mass, domains=[-1, *range(1, len(sources) + 1)], names=["target", *figure_names(sources)]
-        ).plot,
-        f"In {rounds} round{'s' * (rounds != 1)} of gapBoost on all rows the target goes from {100 * mass[0, 0]:.0f}% "
-        f"of the weight to {100 * mass[-1, 0]:.0f}%; " + ", ".join(held) + ".",
-        "Who holds the weight, by round",
+    return Section(
+        "How many labels the sources are worth",
+        [labels_sentence(comparison.saving, used)],
+        charts=[chart] if chart else [],
+        notes=[note],
     )
-    text = (
-        "gapBoost decides row by row: it takes weight from rows of the sources on which source and target disagree. "
-        "It is one of the methods compared above, and has no part in the verdicts."
-    )
-    return Section("Which rows are trusted", [text], figures=[figure])
 
 
-def _files_section(comparison: StudyComparison) -> Section:
+def _data_section(comparison: StudyComparison) -> Section:
     sizes = [f"{name} ({n_rows:,} rows)" for name, n_rows in comparison.source_sizes.items()]
     text = (
         f"The target {comparison.target_name} has {comparison.n_target:,} labelled rows, its sources are "
         f"{joined(sizes)}. “{comparison.label}” is predicted from {comparison.n_columns:,} "
-        f"column{'s' * (comparison.n_columns != 1)}, which become "
-        f"{comparison.n_features:,} number{'s' * (comparison.n_features != 1)} a row."
+        f"column{'s' * (comparison.n_columns != 1)}."
     )
-    return Section("What was done with the files", [text], [_sentence(note) for note in comparison.notes])
+    points = [_sentence(note) for note in comparison.notes]
+    return Section("The data", [text], points, [data_table(comparison.drift)])
 
 
 def _sentence(note: str) -> str:
     return f"{note[:1].upper()}{note[1:]}{'' if note.endswith('.') else '.'}"
+
+
+def _provenance_section(
+    comparison: StudyComparison, files: StudyFiles | None, made_with: Sequence[StudyFile], command: str
+) -> Section:
+    packages = ("numpy", "scipy", "scikit-learn", "pandas")
+    versions = [f"gapmin {__version__}", f"Python {platform.python_version()}"]
+    versions += [f"{name} {version(name)}" for name in packages]
+    points = [
+        f"{comparison.n_splits} folds of the target; seed {comparison.random_state}; {comparison.seconds:.0f} s. The "
+        "numbers do not depend on how many processes were used.",
+        f"Of more than {MAX_SEARCH_ROWS:,} source rows, so many are drawn at random; the model of gapmin fit has all.",
+        f"Versions: {', '.join(versions)}.",
+    ]
+    tables = []
+    if made_with:
+        rows = [
+            [Entry(each.file), Entry(each.role), Entry(f"{each.n_rows:,}"), Entry(each.sha256)] for each in made_with
+        ]
+        tables.append(Table("Files", ["", "role", "rows used", "SHA-256"], rows, numeric=False))
+    code = "\n\n".join(
+        [*([f"# {command}"] if command else []), *([python_code(comparison, files)] if files is not None else [])]
+    )
+    return Section("How this was made, and what the words mean", (), points, tables, code=code, terms=GLOSSARY)
 
 
 def python_code(comparison: StudyComparison, files: StudyFiles) -> str:
@@ -181,7 +207,7 @@ def python_code(comparison: StudyComparison, files: StudyFiles) -> str:
     sources = "".join(f"        {replace_unprintable(str(source))!r},\n" for source in files.sources)
     given = "".join(f"    {option},\n" for option in options)
     return (
-        "from gapmin import {kind}, rank_sources\n"
+        f"from gapmin import {kind}\n"
         "from gapmin.study import preprocessor, read_study\n\n"
         "study = read_study(\n"
         f"    {replace_unprintable(str(files.target))!r},\n"
@@ -193,43 +219,10 @@ def python_code(comparison: StudyComparison, files: StudyFiles) -> str:
         ")\n"
         "X, y, sample_domain = study.stack()\n"
         "steps = preprocessor(study.schema).fit(X)\n\n"
-        f"model = {{kind}}(aligned=True, random_state={comparison.random_state})\n"
+        f"model = {kind}(aligned=True, random_state={comparison.random_state})\n"
         "model.fit(steps.transform(X), y, sample_domain=sample_domain)\n"
-        "print(model.evidence_.renamed(dict(enumerate(study.sources, start=1))))\n\n"
-        "# The same evidence without a model:\n"
-        "target, *sources = ((steps.transform(X), y) for X, y in (study.target, *study.sources.values()))\n"
-        "evidence = rank_sources(\n"
-        "    target, dict(zip(study.sources, sources)), task=study.schema.task,\n"
-        f"    aligned=True, random_state={comparison.random_state},\n"
-        ")\n"
-    ).replace("{kind}", kind)
-
-
-def _code_section(comparison: StudyComparison, files: StudyFiles) -> Section:
-    text = "The same model and the same evidence. model.predict(steps.transform(X_new)) predicts new rows."
-    return Section("The same in Python", [text], code=python_code(comparison, files))
-
-
-def _protocol_section(comparison: StudyComparison) -> Section:
-    times = {1: "once", 2: "twice"}.get(comparison.n_repeats, f"{comparison.n_repeats} times")
-    packages = ["gapmin", "numpy", "scipy", "scikit-learn", "pandas", "matplotlib"]
-    versions = [f"Python {platform.python_version()}", *(f"{name} {version(name)}" for name in packages)]
-    points = [
-        "Columns became numbers once, by scikit-learn's steps fitted on all rows without their labels.",
-        f"The target's rows were cut {times} into {comparison.n_splits} folds; in each, all source rows and the other "
-        "folds train. Intervals and p-values are those of the corrected resampled t-test, which knows that folds share "
-        "rows; they are not adjusted for the number of methods.",
-        "TransferCV in the table is nested: in each fold the same estimator is fitted anew, with all of its defaults. "
-        f"Where the sources have more than {MAX_SEARCH_ROWS:,} rows together, the evidence and this page use so many, "
-        "drawn at random; the model of gapmin fit is fitted to all.",
-        "The other methods have their default settings; nothing else was tuned.",
-        "The learning curve has the folds of the first cut. Beyond its last point a power law is assumed, fitted to "
-        "all of its points.",
-        f"Seed {comparison.random_state}; {comparison.seconds:.0f} s. The numbers do not depend on how many processes "
-        "were used.",
-        f"Versions: {', '.join(versions)}.",
-    ]
-    return Section("Protocol", points=points)
+        "print(model.evidence_.renamed(dict(enumerate(study.sources, start=1))))\n"
+    )
 
 
 __all__ = ["python_code", "study_report"]

@@ -2,72 +2,74 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
-from gapmin._utils.text import joined
 from gapmin.reporting.table import Entry, Table
 from gapmin.transfer import Evidence, Score
 from gapmin.transfer.result import shown as shown_score
 
-from .methods import TARGET_ONLY
-from .result import StudyComparison
-from .words import MINUS, shown, signed
+from .drift import ColumnDrift
+from .methods import BASELINE, TARGET_ONLY
+from .metrics import ClassScores
+from .result import NESTED, StudyComparison
+from .words import MINUS, signed
+
+MOST_COLUMNS_SHOWN = 12
+MOST_COLUMNS_LISTED = 100
 
 
 def evidence_table(evidence: Evidence) -> Table:
     """Return a row for each source: its verdict, and what that goes by."""
-    header = ["", "verdict", "rows", "evidence", "Bayes factor", "weight"]
+    errors = {each.sources[0]: each.evidence_error for each in evidence.hypotheses if len(each.sources) == 1}
     rows = [
         [
             Entry(each.name),
             Entry(each.verdict, best=each.verdict == "use"),
             Entry(f"{each.n_rows:,}"),
-            Entry(_minus(f"{each.evidence:+.1f}") if np.isfinite(each.evidence) else "none"),
-            Entry(_factor(each.bayes_factor)),
+            Entry(_short_odds(each.bayes_factor)),
+            Entry(_nats(each.evidence, errors.get(each.number))),
             Entry(f"{100 * each.weight:.0f}%"),
         ]
         for each in evidence.sources
     ]
     return Table(
-        "Does each source help? Evidence in nats, of the source alone beside the target; a Bayes factor of 19 or more "
-        "means use, of 1/19 or less leave out; weight of all sets of sources that hold it",
-        header,
+        "Does each source help? Odds of 19 to 1 mean use, of 1 to 19 leave out. Evidence: of the source "
+        "alone beside the target, in nats, ± its standard error. Weight: of all models that train on it",
+        ["", "verdict", "rows", "odds", "evidence", "weight"],
         rows,
         notes=[f"{each.name}: {found}" for each in evidence.sources for found in each.findings],
-        narrow_header=["", "verdict", "rows", "evidence\n(nats)", "Bayes\nfactor", "weight"],
     )
 
 
-def hypothesis_table(evidence: Evidence) -> Table:
-    """Return a row for the target alone, for each set of sources that was tried, and for the model."""
-    metric = evidence.metrics[0]
-    names = {each.number: each.name for each in evidence.sources}
-    rows = [
-        [
-            Entry(joined([names[number] for number in each.sources]) or "target alone"),
-            *_score(each.scores[metric], metric),
-            Entry(_minus(f"{each.evidence:+.1f}") if each.sources else ""),
-            Entry(f"{100 * each.prior:.0f}%"),
-            Entry(f"{100 * each.weight:.0f}%"),
-        ]
-        for each in evidence.hypotheses
-    ]
-    rows.append([Entry("the model", best=True), *_score(evidence.model[metric], metric), *[Entry("")] * 3])
-    return Table(
-        f"Held-out {metric} of the target alone, of each set of sources, and of the model, their weighted mean",
-        ["", metric, "95% interval", "evidence", "prior", "weight"],
-        rows,
-    )
+def _short_odds(bayes_factor: float) -> str:
+    """Return a Bayes factor as odds.
+
+    Examples
+    --------
+    >>> _short_odds(42.0), _short_odds(0.2), _short_odds(1e9), _short_odds(0.0)
+    ('42 to 1', '1 to 5.0', '10,000+ to 1', '1 to 10,000+')
+    """
+    size = bayes_factor if bayes_factor >= 1 else (1 / bayes_factor if bayes_factor > 0 else np.inf)
+    shown = "10,000+" if size > 10_000 else f"{size:,.0f}" if size >= 10 else f"{size:.1f}"
+    return f"{shown} to 1" if bayes_factor >= 1 else f"1 to {shown}"
+
+
+def _nats(evidence: float, error: float | None) -> str:
+    if not np.isfinite(evidence):
+        return "none"
+    return _minus(f"{evidence:+.1f}") + ("" if error is None else f" ± {error:.1f}")
 
 
 def error_table(evidence: Evidence) -> Table:
-    """Return the held-out error of the target alone and of the model."""
+    """Return the error of the target alone and of the model on the rows that chose the weights."""
     metric = evidence.metrics[0]
-    parts = {"target alone": evidence.hypotheses[0].scores[metric], "the model": evidence.model[metric]}
-    if evidence.sources:
-        parts["change"] = evidence.change[metric]
+    parts = {TARGET_ONLY: evidence.hypotheses[0].scores[metric], "the model": evidence.model[metric]}
+    parts[BASELINE] = evidence.baseline[metric]
     return Table(
-        f"On {evidence.n_target:,} target rows, each predicted by models without it: {metric}",
+        f"{metric[:1].upper()}{metric[1:]} in the cross-validation that weighed the sources, on {evidence.n_target:,} "
+        "target rows. gapmin compare has the one to quote, from nested cross-validation",
         ["", metric, "95% interval"],
         [[Entry(name), *_score(score, metric)] for name, score in parts.items()],
     )
@@ -78,61 +80,136 @@ def _score(score: Score, metric: str) -> list[Entry]:
     return [Entry(value), Entry(f"{low} to {high}")]
 
 
-def _factor(value: float) -> str:
-    """Return a Bayes factor as people say it.
-
-    Examples
-    --------
-    >>> _factor(42.0), _factor(0.02), _factor(1e9), _factor(0.0)
-    ('42', '1/50', 'above 10,000', '0')
-    """
-    if value >= 10_000:
-        return "above 10,000"
-    if value <= 1 / 10_000:
-        return "0" if value == 0 else "below 1/10,000"
-    if value >= 10 or value <= 0.1:
-        return f"{value:,.0f}" if value > 1 else f"1/{1 / value:,.0f}"
-    return f"{value:.1f}" if value >= 1 else f"{value:.2f}"
-
-
-def method_table(comparison: StudyComparison) -> Table:
-    """Return a row for each method: error, and difference to the target alone, with their intervals."""
-    task = comparison.task
-    unit = "% error" if task == "classification" else "RMS error"
-    alone = comparison.entry(TARGET_ONLY).error
-    best = min(each.error for each in comparison.methods)
+def score_table(comparison: StudyComparison) -> Table:
+    """Return a row for each method: the metric, and the difference to the target alone, with their intervals."""
+    metric = comparison.metric
+    alone = comparison.score_of(TARGET_ONLY).value
     rows = []
-    for each in comparison.methods:
+    for each in comparison.scores:
         row = [
             Entry(each.method),
-            Entry(shown(each.error, task).rstrip("%"), best=each.error == best),
-            Entry(f"{shown(each.low, task).rstrip('%')} to {shown(each.high, task).rstrip('%')}"),
+            Entry(_minus(metric.shown(each.value))),
+            Entry(f"{_minus(metric.shown(each.low))} to {_minus(metric.shown(each.high))}"),
         ]
         if each.method == TARGET_ONLY:
-            row += [Entry("")] * 3
+            row += [Entry("")] * 2
         else:
             row += [
-                Entry(signed(each.difference, task, alone)),
-                Entry(f"{signed(each.difference_low, task, alone)} to {signed(each.difference_high, task, alone)}"),
-                Entry(_p(each.p_value)),
+                Entry(signed(each.change, metric, alone)),
+                Entry(f"{signed(each.change_low, metric, alone)} to {signed(each.change_high, metric, alone)}"),
             ]
         rows.append(row)
+    better = "higher" if metric.higher_is_better else "lower"
+    how = "nested cross-validation" if comparison.protocol == NESTED else "cross-validation, not nested"
     return Table(
-        f"{unit} on target rows that did not train, and the difference to the target alone, with 95% intervals; "
-        "lowest in bold; p is that of the corrected resampled t-test, after Holm's correction over the methods",
-        ["", unit, "95% interval", "difference", "95% interval", "p"],
+        f"{metric.name[:1].upper()}{metric.name[1:]} on target rows that did not train ({how}; {better} is better), "
+        "and the change from the target alone",
+        ["", metric.name, "95% interval", "change", "95% interval"],
         rows,
     )
+
+
+def confusion_table(found: ClassScores) -> Table:
+    """Return a row for each true class: what the model says of its rows, recall and precision."""
+    rows = [
+        [
+            Entry(f"true {name}"),
+            *(Entry(f"{count:,}") for count in counts),
+            Entry(_percent(recall)),
+            Entry(_percent(precision)),
+        ]
+        for name, counts, recall, precision in zip(
+            found.classes, found.confusion, found.recall, found.precision, strict=True
+        )
+    ]
+    return Table(
+        "What the model says of each class, in rows that did not train",
+        ["", *(f"said {name}" for name in found.classes), "recall", "precision"],
+        rows,
+    )
+
+
+def area_table(found: ClassScores) -> Table | None:
+    """Return ROC AUC and average precision beside what a guess has."""
+    if found.roc_auc is None or found.average_precision is None or found.average_precision_baseline is None:
+        return None
+    of = f"of class {found.positive[0]}" if len(found.positive) == 1 else "mean over the classes"
+    return Table(
+        f"How well the model ranks rows, {of}",
+        ["", "the model", "a guess"],
+        [
+            [Entry("ROC AUC"), Entry(f"{found.roc_auc:.3f}"), Entry("0.500")],
+            [
+                Entry("average precision"),
+                Entry(f"{found.average_precision:.3f}"),
+                Entry(f"{found.average_precision_baseline:.3f}"),
+            ],
+        ],
+    )
+
+
+def drift_table(drift: Sequence[ColumnDrift], target: str) -> Table:
+    """Return a row for the label and for the columns that differ most: distances, and shares that are missing."""
+    sources = list(drift[0].distance)
+    shown = drift[: MOST_COLUMNS_SHOWN + 1]
+    rows = [
+        [
+            Entry(f"{each.name} (the label)" if each.is_label else each.name),
+            *(Entry(f"{each.distance[name]:.2f}") for name in sources),
+            *(Entry(_percent(each.missing[name]) if each.missing else "") for name in (target, *sources)),
+        ]
+        for each in shown
+    ]
+    left = len(drift) - len(shown)
+    return Table(
+        "How far each column of a source is from the target's: 0 the same, 1 nothing in common; and the share of rows "
+        "without a value",
+        ["", *sources, *(f"missing, {name}" for name in (target, *sources))],
+        rows,
+        notes=[f"{left:,} more columns differ less; --json has all."] if left else [],
+    )
+
+
+def data_table(drift: Sequence[ColumnDrift]) -> Table:
+    """Return a row for each column and file: its kind, and the first values."""
+    shown = drift[:MOST_COLUMNS_LISTED]
+    files = list(drift[0].examples)
+    rows = [
+        [
+            Entry(each.name, " label" if each.is_label else ""),
+            Entry(each.kind),
+            *(Entry(", ".join(_short(value) for value in each.examples[name]) or "no value") for name in files),
+        ]
+        for each in shown
+    ]
+    left = len(drift) - len(shown)
+    return Table(
+        "The columns that are used, with the first values in each file",
+        ["", "kind", *files],
+        rows,
+        numeric=False,
+        notes=[f"{left:,} more columns; --json has all."] if left else [],
+    )
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= 24 else f"{text[:23]}…"
+
+
+def _percent(share: float | None) -> str:
+    return "none" if share is None else f"{100 * share:.0f}%"
 
 
 def _minus(text: str) -> str:
     return text.replace("-", MINUS)
 
 
-def _p(value: float) -> str:
-    if np.isnan(value):
-        return "unknown"
-    return f"{value:.3f}" if value >= 0.001 else "below 0.001"
-
-
-__all__ = ["error_table", "evidence_table", "hypothesis_table", "method_table"]
+__all__ = [
+    "area_table",
+    "confusion_table",
+    "data_table",
+    "drift_table",
+    "error_table",
+    "evidence_table",
+    "score_table",
+]

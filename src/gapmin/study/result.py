@@ -6,91 +6,68 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from gapmin._utils.json_values import to_json
-from gapmin.transfer import Evidence
+from gapmin.transfer import Evidence, Score
+from gapmin.transfer.importance import ColumnImportance
 
-COVERAGE = 0.95
-"""Of the intervals of the methods' errors."""
+from .curve import LabelSaving
+from .drift import ColumnDrift
+from .metrics import ClassScores, MethodScore, Metric, ValueScores
 
-WITHIN, EXTRAPOLATED, BEYOND, NONE = "within", "extrapolated", "beyond", "none"
-
-
-@dataclass(frozen=True)
-class MethodError:
-    """How a method did on target rows that it was not trained on.
-
-    Attributes
-    ----------
-    method : str
-    error : float
-        The mean over the folds: percent of wrong classes, or the root of the mean squared error.
-    low, high : float
-        Its 95% interval.
-    difference, difference_low, difference_high, p_value : float
-        The error less that of the target alone on the same folds, its 95% interval and the p-value of the corrected
-        resampled t-test after Holm's correction over the methods; 0, 0, 0 and 1 for the target alone itself.
-    errors : tuple of float
-        Of each fold.
-    """
-
-    method: str
-    error: float
-    low: float
-    high: float
-    difference: float
-    difference_low: float
-    difference_high: float
-    p_value: float
-    errors: tuple[float, ...]
+NESTED, SHARED_ROWS = "nested", "not nested"
+FORMAT = 2
+"""Of the JSON; `docs/compare-schema.json` describes it."""
 
 
 @dataclass(frozen=True)
 class LearningCurve:
-    """Error by the number of target rows that train.
+    """The metric by the number of target rows that train.
 
     Attributes
     ----------
     sizes : tuple of int
-        Ascending.
-    errors : dict of method to tuple of tuple of float
-        For each size the error of each fold.
+        Ascending; the last is what the folds train on.
+    scores : dict of method to tuple of Score
+        At each size.
     """
 
     sizes: tuple[int, ...]
-    errors: dict[str, tuple[tuple[float, ...], ...]]
-
-    def means(self, method: str) -> list[float]:
-        """Return the mean error of a method at each size."""
-        return [sum(each) / len(each) for each in self.errors[method]]
+    scores: dict[str, tuple[Score, ...]]
 
 
 @dataclass(frozen=True)
-class LabelSaving:
-    """How many labelled target rows it would take without the sources to err as little as with them.
+class Summary:
+    """The answer in plain words.
 
     Attributes
     ----------
-    n_rows : int
-        Labelled target rows that were there with the sources.
-    n_needed : int
-        Rows that would be needed without; of "beyond" those that would not be enough.
-    kind : "none", "within", "extrapolated" or "beyond"
-        No rows are saved; read off the curve; a power law carried on beyond the curve's end; more than ten times the
-        rows, where no more is said.
+    decision : str
+        Which sources to use, which to leave out, and of which nothing is known.
+    how_sure : str
+    effect : str
+        What the model gains over the target alone, in units of the metric.
+    next_steps : tuple of str
     """
 
-    n_rows: int
-    n_needed: int
-    kind: str
+    decision: str
+    how_sure: str
+    effect: str
+    next_steps: tuple[str, ...]
+
+    @property
+    def headline(self) -> str:
+        """The decision and the effect."""
+        return f"{self.decision} {self.effect}"
 
 
 @dataclass(frozen=True)
 class StudyComparison:
-    """Everything that a comparison found.
+    """Everything that a comparison found. All errors are of one protocol: no number is there with two values.
 
     Attributes
     ----------
-    headline : str
-        What to do, in a sentence.
+    summary : Summary
+    warnings : tuple of str
+        Where the model is of no use although a number looks good.
     target_name, label, task : str
     n_target : int
     n_columns, n_features : int
@@ -98,22 +75,33 @@ class StudyComparison:
     source_sizes : dict of name to int
     evidence : Evidence
         Of `Transfer*CV` on all rows: what `gapmin fit` and `rank_sources` say too.
-    methods : tuple of MethodError
-    gaps : dict of name to dict of str to float
-        The parts of the performance gap of each source.
-    curve : LearningCurve
-    saving, saving_at_start : LabelSaving
-        With all rows that a fold trains on, and with the fewest of the curve.
-    mass : tuple of tuple of float
-        Before each round of gapBoost and after the last: the share of the weight of the target, then of each source.
+    protocol : "nested" or "not nested"
+        How the scores were measured: all that `gapmin fit` does was done without the rows that are tested; or, in a
+        quick comparison, the weights of the sources were chosen by the same rows.
+    simplified : tuple of str
+        What a quick comparison, or one with a time limit, left out.
+    metric : Metric
+    scores : tuple of MethodScore
+        Of the baseline, the target alone, all sources and the model.
+    details : ClassScores or ValueScores
+        Of the model on the same rows.
+    importance : tuple of ColumnImportance
+        The largest first; empty where it was not measured.
+    curve : LearningCurve or None
+        Where a source is used.
+    saving : LabelSaving or None
+        Read off the curve.
+    drift : tuple of ColumnDrift
+        The label, then the columns, those that differ most first.
     notes : tuple of str
         What was decided and done with the files.
-    n_splits, n_repeats, random_state : int
+    n_splits, random_state : int
         How it was run.
     seconds : float
     """
 
-    headline: str
+    summary: Summary
+    warnings: tuple[str, ...]
     target_name: str
     label: str
     task: str
@@ -122,22 +110,39 @@ class StudyComparison:
     n_features: int
     source_sizes: dict[str, int]
     evidence: Evidence
-    methods: tuple[MethodError, ...]
-    gaps: dict[str, dict[str, float]]
-    curve: LearningCurve
-    saving: LabelSaving
-    saving_at_start: LabelSaving
-    mass: tuple[tuple[float, ...], ...]
+    protocol: str
+    simplified: tuple[str, ...]
+    metric: Metric
+    scores: tuple[MethodScore, ...]
+    details: ClassScores | ValueScores
+    importance: tuple[ColumnImportance, ...]
+    curve: LearningCurve | None
+    saving: LabelSaving | None
+    drift: tuple[ColumnDrift, ...]
     notes: tuple[str, ...]
     n_splits: int
-    n_repeats: int
     random_state: int
     seconds: float
 
-    def entry(self, method: str) -> MethodError:
+    @property
+    def headline(self) -> str:
+        """What to do, in a sentence or two."""
+        return self.summary.headline
+
+    def score_of(self, method: str) -> MethodScore:
         """Return how a method did."""
-        return next(each for each in self.methods if each.method == method)
+        return next(each for each in self.scores if each.method == method)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return everything as what JSON knows: what is not finite becomes None."""
-        return to_json(asdict(self) | {"evidence": self.evidence.to_dict()})
+        """Return everything as what JSON knows: what is not finite becomes None.
+
+        The evidence has no scores of its own here: those are of the rows that chose the weights, and the ones to quote
+        are in `scores`.
+        """
+        evidence = self.evidence.to_dict()
+        for part in ("headline", "model", "change", "baseline", "metrics"):
+            del evidence[part]
+        for each in evidence["hypotheses"]:
+            del each["scores"]
+        found = to_json(asdict(self) | {"evidence": evidence})
+        return {"format": FORMAT, "headline": self.headline, "verdict": self.evidence.verdict, **found}

@@ -89,6 +89,10 @@ class StudyFiles:
         """Return the study; of a source with more than `max_source_rows`, the seed says which rows are drawn."""
         return read_study(**vars(self), random_state=random_state)
 
+    def tables(self) -> list[GivenTable]:
+        """Return the target and its sources with their names."""
+        return given_tables(self.target, self.sources)
+
     def asked(self) -> dict[str, Any]:
         """Return how the files are to be read, as JSON has it; without `max_source_rows`."""
         return {

@@ -15,6 +15,7 @@ from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import has_fit_parameter
 
 from gapmin._utils.parallel import one_thread
+from gapmin._utils.text import one_line
 from gapmin._utils.typing import Array
 from gapmin.base import fit_with_domains
 from gapmin.boosting.building_blocks import seed_unseeded
@@ -289,8 +290,8 @@ def _predict(estimator: Any, X: Any, n_classes: int, power: float) -> Array:
 
 def held_out(
     data: Data, learner: Learner, form: str, sources: Sources, folds: Sequence[TargetFold], seeds: Sequence[int]
-) -> list[Array | None]:
-    """Return predictions of the rows that folds test, by models without them; None where the learner fails.
+) -> list[Array | str]:
+    """Return predictions of the rows that folds test, by models without them; what the learner says where it fails.
 
     With `RECALIBRATED` all target rows are predicted by one model of the sources alone, not corrected.
 
@@ -304,7 +305,7 @@ def held_out(
     seeds : sequence of int
         One for each fold.
     """
-    found: list[Array | None] = []
+    found: list[Array | str] = []
     with one_thread():
         ready = prepare(data, learner, form, sources)
         for fold, seed in zip(folds, seeds, strict=True):
@@ -312,8 +313,8 @@ def held_out(
             try:
                 model = fit_learner(data, learner, form, sources, fold, seed, ready)
                 predicted = model.predict(_safe_indexing(data.X, asked))
-            except (ValueError, FloatingPointError, np.linalg.LinAlgError):
-                found.append(None)
+            except (ValueError, FloatingPointError, np.linalg.LinAlgError) as error:
+                found.append(one_line(error))
             else:
-                found.append(predicted if np.isfinite(predicted).all() else None)
+                found.append(predicted if np.isfinite(predicted).all() else "it predicts what is no number")
     return found

@@ -69,6 +69,28 @@ def check_groups(groups: ArrayLike | None, n_rows: int) -> NDArray[Any] | None:
     return found.astype(str) if found.dtype.kind == "O" else found
 
 
+def check_class_weight(weight: Any, classes: NDArray[Any]) -> None:
+    """Refuse weights of classes that are not there, or that are no weights."""
+    if not isinstance(weight, Mapping):
+        return
+    for label, value in weight.items():
+        if label not in classes.tolist():
+            raise ValueError(f"class_weight has class {label!r}: choose from {classes.tolist()}")
+        if not (isinstance(value, Real) and 0 < float(value) < np.inf):
+            raise ValueError(f"class_weight of class {label!r} is {value!r}: give a number above 0")
+
+
+def check_not_taken(given: Mapping[str, Any], estimator: str) -> None:
+    """Refuse what a fit does not take, with a word on weights of rows."""
+    for name in given:
+        if name == "sample_weight":
+            raise TypeError(
+                f"{estimator} takes no sample_weight: a weighted row would count as several in training and in testing "
+                "at once; give rows as often as they count, with groups= to keep copies together"
+            )
+        raise TypeError(f"{estimator}.fit takes no {name}: give X, y, sample_domain and groups")
+
+
 def check_odds(odds: Mapping[int, float] | None, names: Mapping[int, str]) -> None:
     """Refuse a belief in a source that is not there, or one that is no number above 0."""
     for number, value in (odds or {}).items():

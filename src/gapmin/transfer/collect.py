@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from hashlib import sha256
 from math import log
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import NDArray
 from scipy.special import softmax
+from sklearn.utils import _safe_indexing
 
 from gapmin._utils.parallel import one_thread
 from gapmin._utils.text import counted
@@ -18,16 +21,13 @@ from gapmin._utils.typing import Array
 from ._columns import is_match, likeness
 from ._fitting import RECALIBRATED, Data, FittedLearner, correct, fit_learner
 from ._likelihood import mix_uniform
-from .constants import USE_FROM, Sources
+from .constants import SMALLEST_WEIGHT, USE_FROM, Sources
 from .evaluate import Evaluated, Evaluator, draw_folds, folds_of
 from .evidence import candidate_sets, judge, posterior_weights, prior_weights, union_of_helpful
 from .findings import column_findings, leak_findings, link_rows
 from .library import Learner
 from .result import Evidence, Hypothesis, Score
 from .scoring import Scoring
-
-SMALLEST_WEIGHT = 0.01
-"""Hypotheses with less weight are not fitted in the end; their weight goes to the others."""
 
 Brackets = tuple[float, float, float]
 """The first bracket, the evidence and its standard error."""
@@ -56,7 +56,7 @@ class Options:
         In seconds.
     column_names : sequence of str, or None
     on_progress : callable
-        Given a text and the share of it that is done.
+        Given the share of the present stage that is done.
     """
 
     seed: int
@@ -135,13 +135,22 @@ def collect_evidence(
     evaluated = evaluator.evaluate(sets)
     brackets = {members: brackets_of(evaluator, evaluated, members) for members in sets}
     union = union_of_helpful({members: value for members, (_, value, _) in brackets.items()})
-    if union and union not in evaluated:
+    if union and union not in evaluated and evaluator.is_late():
+        evaluator.dropped.append("not the sources that look useful alone together")
+    elif union and union not in evaluated:
         sets.append(union)
         evaluated |= evaluator.evaluate([union])
         brackets[union] = brackets_of(evaluator, evaluated, union)
     permuted = [] if options.aligned else [k for k in numbers if _looks_permuted(searched, k, options.seed)]
     prior = prior_weights(sets, len(numbers), permuted, options.odds) if numbers else np.ones(1)
+    reversed_labels = [
+        number
+        for number in numbers
+        if brackets[number,][1] < log(USE_FROM) and _looks_reversed(evaluator, evaluated[number,].source_alone)
+    ]
     weight = posterior_weights(prior, np.array([brackets[members][1] for members in sets]))
+    weight[[bool(set(members) & set(reversed_labels)) for members in sets]] = 0.0
+    weight /= weight.sum()
     scores, model, change, baseline = _scores(evaluator, evaluated, dict(zip(sets, weight.tolist(), strict=True)))
     hypotheses = [
         Hypothesis(
@@ -166,8 +175,7 @@ def collect_evidence(
         for number in numbers
     }
     for number in numbers:
-        alone = evaluated[number,].source_alone
-        if alone is not None and _looks_reversed(evaluator, alone):
+        if number in reversed_labels:
             noted[number].insert(0, "its labels look reversed")
         if number in permuted:
             noted[number].insert(0, "its columns look permuted: check their order")
@@ -185,6 +193,14 @@ def collect_evidence(
     return Collected(evidence, evaluated, data, order, evaluator)
 
 
+def forced(collected: Collected, weights: Mapping[Sources, float], choice: str) -> Evidence:
+    """Return the evidence with the scores of the model that the user forces, and a word on that."""
+    _, model, change, _ = _scores(collected.evaluator, collected.evaluated, weights)
+    said = f"the model uses {'all' if choice == 'all' else 'no'} sources because sources={choice!r} was given"
+    evidence = collected.evidence
+    return replace(evidence, model=model, change=change, findings=(said, *evidence.findings))
+
+
 def make_evaluator(
     data: Data,
     learners: Sequence[Learner],
@@ -198,7 +214,7 @@ def make_evaluator(
     kept = sample_sources(searched, numbers, options.max_source_rows, options.seed)
     if kept.size < data.domain.size:
         searched = searched.take(kept)
-    of_target = None if groups is None else np.unique(groups, return_inverse=True)[1][data.target]
+    of_target = None if groups is None else groups[data.target]
     if options.cv is not None:
         y = data.y[data.target]
         repeats = folds_of(options.cv, searched, y, of_target)
@@ -233,10 +249,15 @@ def canonical_order(data: Data) -> list[int]:
     """Return the sources' numbers in an order that depends on their rows, not on how they were numbered."""
     numbers = np.unique(data.domain[data.domain > 0]).tolist()
 
-    def content(number: int) -> tuple[int, float, float]:
+    def content(number: int) -> tuple[int, bytes]:
         rows = np.flatnonzero(data.domain == number)
-        y = data.y[rows].astype(float)
-        return rows.size, float(y.sum()), float((y * np.arange(1, y.size + 1)).sum())
+        X = _safe_indexing(data.X, rows)
+        digest = sha256(np.ascontiguousarray(data.y[rows]).tobytes())
+        for part in (X.indptr, X.indices, X.data) if sp.issparse(X) else (np.asarray(X),):
+            digest.update(
+                repr(part.tolist()).encode() if part.dtype.hasobject else np.ascontiguousarray(part).tobytes()
+            )
+        return rows.size, digest.digest()
 
     return sorted(numbers, key=content)
 
@@ -267,7 +288,7 @@ def _scores(
     evaluator: Evaluator, evaluated: Mapping[Sources, Evaluated], weights: Mapping[Sources, float]
 ) -> tuple[dict[Sources, Scores], Scores, Scores, Scores]:
     """Return by metric the scores of each hypothesis, of the mixture, of its change and of the labels alone."""
-    mixture = sum(weights[members] * made.predicted for members, made in evaluated.items())
+    mixture = sum(weight * evaluated[members].predicted for members, weight in weights.items())
     asked: dict[Any, Any] = {None: evaluated[()].predicted, "model": mixture, "baseline": evaluator.baseline()[None]}
     asked |= {members: made.predicted for members, made in evaluated.items() if members}
     by_hypothesis: dict[Sources, Scores] = {members: {} for members in evaluated}
@@ -320,8 +341,10 @@ def _looks_permuted(data: Data, number: int, seed: int) -> bool:
     return is_match(likeness(data.X, data.target, np.flatnonzero(data.domain == number), seed)) is False
 
 
-def _looks_reversed(evaluator: Evaluator, predicted: NDArray[Any]) -> bool:
-    """Tell whether a source's predictions fit far better when turned round, by the odds that count as clear."""
+def _looks_reversed(evaluator: Evaluator, predicted: NDArray[Any] | None) -> bool:
+    """Tell whether a source's predictions fit far better when reversed, by the odds that count as clear."""
+    if predicted is None:
+        return False
     turned = softmax(-np.log(mix_uniform(predicted)), axis=1) if evaluator.data.n_classes else -predicted
     fits = [
         np.mean(

@@ -29,6 +29,9 @@ VARIANCE_SCALE = 0.1
 SHRINKAGE = 0.5
 """The strength of the penalty on class biases and on the factor of log-probabilities, less 1."""
 
+SMALLEST_WEIGHT = 0.01
+"""Hypotheses with less weight are not fitted in the end; their weight goes to the others."""
+
 USE, LEAVE_OUT, UNDECIDED, NOT_NEEDED = VERDICTS = (
     "use",
     "leave out",

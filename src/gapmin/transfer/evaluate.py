@@ -68,6 +68,10 @@ def folds_of(cv: Any, data: Data, labels: NDArray[Any], groups: NDArray[Any] | N
     for train, test in splitter.split(np.zeros((labels.size, 1)), labels, groups):
         if np.intersect1d(train, test).size:
             raise ValueError("cv tests rows that it trains on: give a splitter that keeps them apart")
+        if groups is not None and (divided := np.intersect1d(groups[train], groups[test])).size:
+            raise ValueError(
+                f"cv divides the group {divided[0]!r} between training and testing: give GroupKFold or the like"
+            )
         if tested[test].any():
             tested[:] = False
             repeats.append([])
@@ -75,6 +79,8 @@ def folds_of(cv: Any, data: Data, labels: NDArray[Any], groups: NDArray[Any] | N
         repeats[-1].append((np.asarray(train), np.asarray(test)))
     if not repeats:
         raise ValueError("cv makes no split of the target's rows")
+    if min(map(len, repeats)) < 2:
+        raise ValueError("cv tests the rows in one fold: give a splitter with two folds or more")
     rows = [np.sort(np.concatenate([test for _, test in folds])) for folds in repeats]
     if any(not np.array_equal(each, rows[0]) for each in rows):
         raise ValueError(
@@ -151,6 +157,7 @@ class Evaluator:
         self.ends = None if time_limit is None else time.monotonic() + _SHARE_OF_SEARCH * time_limit
         self.on_progress = on_progress
         self.dropped: list[str] = []
+        self._is_settled = False
         self._known: dict[tuple[int, str], Setting] = {}
         self.rows = np.sort(np.concatenate([test for _, test in repeats[0]]))
         """Positions among the target's rows that are tested."""
@@ -163,7 +170,8 @@ class Evaluator:
 
         Every setting is tried on the first repeat, pooling with half of the weight on the target only for learners
         that did best otherwise. On all repeats, the rows of a fold are predicted by the settings that did best on the
-        other rows, so that no row chooses the setting that predicts it.
+        other rows, so that no row chooses the setting that predicts it. What a time limit leaves out of the first call
+        is left out of all.
         """
         raw = self._first_fits(sets)
         tried = {members: self._first_repeat(members, raw) for members in sets}
@@ -183,7 +191,7 @@ class Evaluator:
             for k, best in enumerate(self._choose(tried[members], folds))
         }
         for repeat in range(1, len(self.repeats)):
-            if self._is_late():
+            if not self._is_settled and self.is_late():
                 self.dropped.append(f"{counted(repeat, 'repeat')} of {len(self.repeats)}")
                 self.repeats = self.repeats[:repeat]
                 break
@@ -195,6 +203,7 @@ class Evaluator:
                 if each.form != RECALIBRATED
             ]
             raw |= self._run(later)
+        self._is_settled = True
         return {members: self._assemble(members, tried[members], used, raw) for members in sets}
 
     def _best_learners(self, members: Sources, tried: Mapping[Setting, Array]) -> list[Learner]:
@@ -204,16 +213,17 @@ class Evaluator:
         chosen = [each.learner for best in self._choose(tried, self.repeats[0]) for each in best.values()]
         return [learner for learner in dict.fromkeys(chosen) if not learner.by_domain]
 
-    def _is_late(self) -> bool:
+    def is_late(self) -> bool:
+        """Whether the time of the search has passed."""
         return self.ends is not None and time.monotonic() > self.ends
 
-    def _first_fits(self, sets: Sequence[Sources]) -> dict[Key, Array | None]:
+    def _first_fits(self, sets: Sequence[Sources]) -> dict[Key, Array | str]:
         """Fit every setting on the first repeat; with a time limit kind by kind, until it is late."""
         kinds = list(dict.fromkeys(learner.kind for learner in self.learners))
         stages = [[kind] for kind in kinds] if self.ends is not None else [kinds]
-        raw: dict[Key, Array | None] = {}
+        raw: dict[Key, Array | str] = {}
         for place, stage in enumerate(stages):
-            if place and self._is_late():
+            if place and not self._is_settled and self.is_late():
                 left = [kind for each in stages[place:] for kind in each]
                 self.dropped.append(f"no {joined(left)}")
                 self.learners = [learner for learner in self.learners if learner.kind not in left]
@@ -233,16 +243,19 @@ class Evaluator:
         """Return the folds that a setting is fitted for; a model of the sources alone is fitted once."""
         return (0,) if setting.form == RECALIBRATED else range(len(self.repeats[0]))
 
-    def _first_repeat(self, members: Sources, raw: Mapping[Key, Array | None]) -> dict[Setting, Array]:
+    def _first_repeat(self, members: Sources, raw: Mapping[Key, Array | str]) -> dict[Setting, Array]:
         """Return the held-out predictions of the first repeat, of the settings that could be fitted everywhere."""
         found = {}
         for each in dict.fromkeys(setting for of, setting, _, _ in raw if of == members):
             parts: list[Any] = [raw[members, each, 0, k] for k in self._folds_of(each)]
-            if any(part is None for part in parts):
+            if any(isinstance(part, str) for part in parts):
                 continue
             found[each] = self.correct(parts[0], 0, slope=True) if each.form == RECALIBRATED else self._joined(parts, 0)
         if not found:
-            raise ValueError("no learner could be trained on these rows: give more rows, or another estimator")
+            said = next(str(made) for (of, *_), made in raw.items() if of == members and isinstance(made, str))
+            raise ValueError(
+                f"no learner could be trained on these rows ({said}): give more rows, or another estimator"
+            )
         return found
 
     def _joined(self, parts: Sequence[Any], repeat: int) -> Array:
@@ -287,7 +300,7 @@ class Evaluator:
         members: Sources,
         tried: Mapping[Setting, Array],
         used: Mapping[tuple[Sources, int, int], dict[str, Setting]],
-        raw: Mapping[Key, Array | None],
+        raw: Mapping[Key, Array | str],
     ) -> Evaluated:
         corrected: dict[tuple[Setting, int], Array] = {}
         repeats = []
@@ -303,7 +316,7 @@ class Evaluator:
                         kinds.append(corrected[each, repeat][self._place[test]])
                     else:
                         part = raw[members, each, repeat, k]
-                        kinds.append(tried[each][self._place[test]] if part is None else part)
+                        kinds.append(tried[each][self._place[test]] if isinstance(part, str) else part)
                 parts.append(np.mean(kinds, axis=0))
             repeats.append(self._joined(parts, repeat))
         made = Evaluated(members, np.array(repeats), self._choose(tried))
@@ -321,7 +334,7 @@ class Evaluator:
     def _setting(self, learner: Learner, form: str) -> Setting:
         return self._known.setdefault((id(learner), form), Setting(learner, form))
 
-    def _run(self, keys: Sequence[Key]) -> dict[Key, Array | None]:
+    def _run(self, keys: Sequence[Key]) -> dict[Key, Array | str]:
         """Fit, all folds of a setting in one piece of work."""
         work: dict[tuple[Sources, Setting], list[Key]] = {}
         for key in keys:
@@ -340,7 +353,7 @@ class Evaluator:
             )
             for (members, setting), group in work.items()
         ]
-        found: dict[Key, Array | None] = {}
+        found: dict[Key, Array | str] = {}
         for place, (group, made) in enumerate(
             zip(work.values(), run_parallel(held_out, tasks, self.n_jobs, batch_size=1), strict=True), start=1
         ):
@@ -362,7 +375,7 @@ class Evaluator:
         return self._joined([each[test] for each, (_, test) in zip(every, folds, strict=True)], repeat)
 
     def _with_sources_alone(
-        self, made: Evaluated, tried: Mapping[Setting, Array], raw: Mapping[Key, Array | None]
+        self, made: Evaluated, tried: Mapping[Setting, Array], raw: Mapping[Key, Array | str]
     ) -> Evaluated:
         """Add the second bracket: models of the sources alone against the label frequencies."""
         alone = {each: predicted for each, predicted in tried.items() if each.form == RECALIBRATED}

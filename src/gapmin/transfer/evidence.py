@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import chain
-from math import comb
+from math import comb, prod
 
 import numpy as np
 from scipy.special import logsumexp
@@ -25,7 +25,7 @@ from .constants import (
 )
 from .result import Hypothesis, SourceVerdict
 
-_SMALLEST_WEIGHT = 1e-250
+_SMALLEST_SHARE = 1e-250
 """By which odds are divided at the least, so that they stay finite."""
 
 
@@ -37,6 +37,8 @@ def prior_weights(
 ) -> Array:
     """Return the prior weight of each set; with all sets of `n_sources` sources they would sum to one.
 
+    The user's odds move weight between the sets given, and leave its sum.
+
     Parameters
     ----------
     sets : sequence of tuple of int
@@ -45,7 +47,8 @@ def prior_weights(
     permuted : iterable of int
         Sources whose columns look permuted.
     odds : mapping of int to float, optional
-        What the user believes of sources beforehand: a set's prior is multiplied by the odds of each of its sources.
+        What the user believes of sources beforehand: a set's prior is multiplied by the odds of each of its sources,
+        then all by one number.
 
     Examples
     --------
@@ -53,18 +56,17 @@ def prior_weights(
     [0.8, 0.05, 0.05, 0.1]
     """
     doubtful = set(permuted)
-    weights = np.zeros(len(sets))
-    for place, members in enumerate(sets):
-        if members:
-            weight = (1 - PRIOR_ALONE) / n_sources / comb(n_sources, len(members))
-            for each in members:
-                weight *= (odds or {}).get(each, 1.0)
-            weights[place] = weight * (PERMUTED_FACTOR if doubtful & set(members) else 1.0)
+    weights = np.array(
+        [(1 - PRIOR_ALONE) / n_sources / comb(n_sources, len(each)) if each else PRIOR_ALONE for each in sets]
+    )
+    lowered = np.array([bool(doubtful & set(members)) for members in sets])
     # What columns take from a set goes to the target alone.
-    plain = [
-        (1 - PRIOR_ALONE) / n_sources / comb(n_sources, len(members)) for members in sets if doubtful & set(members)
-    ]
-    weights[0] = PRIOR_ALONE + (1 - PERMUTED_FACTOR) * sum(plain)
+    weights[0] += (1 - PERMUTED_FACTOR) * weights[lowered].sum()
+    weights[lowered] *= PERMUTED_FACTOR
+    if odds:
+        total = weights.sum()
+        weights *= [prod(odds.get(each, 1.0) for each in members) for members in sets]
+        weights *= total / weights.sum()
     return weights
 
 
@@ -97,7 +99,7 @@ def bayes_factor(source: int, sets: Sequence[Sources], prior: Array, posterior: 
     """Return the posterior odds over the prior odds, among the sets evaluated, that a source is in the set used."""
     holds = np.array([source in members for members in sets])
     before = prior[holds].sum() / prior[~holds].sum()
-    after = posterior[holds].sum() / max(posterior[~holds].sum(), _SMALLEST_WEIGHT)
+    after = posterior[holds].sum() / max(posterior[~holds].sum(), _SMALLEST_SHARE)
     return float(after / before)
 
 

@@ -17,7 +17,9 @@ from gapmin._utils.json_values import to_json
 from gapmin._utils.typing import Array
 from gapmin.domains import check_domains
 
-__all__ = ["Explanation", "RowUse", "WeightGroup", "explain"]
+from .importance import ColumnImportance, column_importance
+
+__all__ = ["Explanation", "RowUse", "Vote", "WeightGroup", "explain"]
 
 N_QUARTERS = 4
 MISSING = "missing"
@@ -45,6 +47,15 @@ class RowUse:
     ratio: float
 
 
+@dataclass(frozen=True)
+class Vote:
+    """What one hypothesis says of a row: its sources' names, its weight, and a value or the probability by class."""
+
+    sources: tuple[str, ...]
+    weight: float
+    predicted: float | dict[Any, float]
+
+
 @dataclass(frozen=True, eq=False)
 class Explanation:
     """Which rows a model learnt from.
@@ -61,6 +72,10 @@ class Explanation:
         The sources' rows by value of each column of `by`.
     used, dropped : tuple of RowUse
         The sources' rows with the most and with the least weight, the extreme ones first.
+    importance : tuple of ColumnImportance
+        How much held-out predictions of the target need each column, where that was asked for.
+    votes : tuple of Vote
+        What each hypothesis says of the row asked about, the heaviest first.
     """
 
     ratio: Array
@@ -69,6 +84,8 @@ class Explanation:
     columns: dict[str, tuple[WeightGroup, ...]]
     used: tuple[RowUse, ...]
     dropped: tuple[RowUse, ...]
+    importance: tuple[ColumnImportance, ...] = ()
+    votes: tuple[Vote, ...] = ()
 
     def _parts(self) -> dict[str, list[dict[str, Any]]]:
         columns = [{"column": name, **vars(group)} for name, each in self.columns.items() for group in each]
@@ -77,15 +94,16 @@ class Explanation:
         return {"sources": plain.pop("sources"), "classes": plain.pop("classes"), "columns": columns, **plain}
 
     def to_frame(self, part: str = "sources") -> Any:
-        """Return a part as a pandas DataFrame: "sources", "classes", "columns", "used" or "dropped"."""
-        parts = self._parts()
+        """Return a part as a pandas DataFrame: "sources", "classes", "columns", "used", "dropped" or "importance"."""
+        parts = self._parts() | {"importance": [dict(vars(each)) for each in self.importance]}
         if part not in parts:
             raise ValueError(f"part is {part!r}: use one of {', '.join(map(repr, parts))}")
         try:
             import pandas as pd
         except ImportError as error:
             raise ImportError('to_frame makes a table of pandas: pip install "gapmin[cli]"') from error
-        kind = RowUse if part in ("used", "dropped") else WeightGroup
+        kinds: dict[str, Any] = {"used": RowUse, "dropped": RowUse, "importance": ColumnImportance}
+        kind = kinds.get(part, WeightGroup)
         columns = [*(["column"] if part == "columns" else []), *kind.__dataclass_fields__]
         return pd.DataFrame(parts[part], columns=columns)
 
@@ -101,6 +119,13 @@ class Explanation:
             if rows:
                 lines += ["", f"{title}:"]
                 lines += [f"  {each.source}, row {each.row}, label {each.label}: {each.ratio:.3g}" for each in rows]
+        if self.importance:
+            lines += ["", "held-out loss rises, where a column is shuffled, by:"]
+            lines += [
+                f"  {each.name}: {each.increase:.3g} ({each.low:.3g} to {each.high:.3g})" for each in self.importance
+            ]
+        for vote in self.votes:
+            lines += ["", f"{' and '.join(vote.sources) or 'target alone'}, weight {vote.weight:.2f}: {vote.predicted}"]
         return "\n".join([*lines, "", "1 is the weight of one row among all with equal weights; 0 is dropped."])
 
 
@@ -113,8 +138,11 @@ def explain(
     source_names: Mapping[int, str] | Sequence[str] | None = None,
     by: str | Sequence[Any] | Mapping[Any, ArrayLike] | None = None,
     n_rows: int = 10,
+    importance: bool = False,
+    row: ArrayLike | None = None,
+    groups: ArrayLike | None = None,
 ) -> Explanation:
-    """Say which rows of the sources a fitted model ended up using.
+    """Say which rows of the sources a fitted model ended up using, and, where asked, why it predicts what it does.
 
     Parameters
     ----------
@@ -128,6 +156,13 @@ def explain(
         Group the sources' rows by these: categories as they are, numbers in quarters.
     n_rows : int, default=10
         How many of the most used and of the most dropped rows to list.
+    importance : bool, default=False
+        Whether to measure how much held-out predictions of the target need each column; the models of a `Transfer*CV`
+        are fitted anew for that.
+    row : array-like of shape (n_features,), optional
+        One row to predict: what each hypothesis of a `Transfer*CV` says of it.
+    groups : array-like of shape (n_rows,), optional
+        As in the fit; `importance` keeps them together.
 
     Returns
     -------
@@ -176,7 +211,24 @@ def explain(
         columns={name: _grouped(values, in_source, ratio) for name, values in _columns(X, by, weight.size).items()},
         used=used,
         dropped=dropped,
+        importance=column_importance(model, X, y, sample_domain=sample_domain, groups=groups) if importance else (),
+        votes=() if row is None else _votes(model, row, names),
     )
+
+
+def _votes(model: Any, row: ArrayLike, names: Mapping[int, str]) -> tuple[Vote, ...]:
+    """Return what each hypothesis says of one row."""
+    if not hasattr(model, "predict_by_hypothesis"):
+        raise ValueError(f"{type(model).__name__} has no hypotheses: row= is for TransferClassifierCV and its like")
+    asked = row if hasattr(row, "columns") else np.asarray(row)[None]
+    found = []
+    for members, predicted in model.predict_by_hypothesis(asked).items():
+        if len(predicted) != 1:
+            raise ValueError(f"row has {len(predicted)} rows: give one")
+        said = dict(zip(model.classes_.tolist(), predicted[0].tolist(), strict=True)) if is_classifier(model) else None
+        weight = float(model.best_estimator_.weights[members])
+        found.append(Vote(tuple(names[k] for k in members), weight, float(predicted[0]) if said is None else said))
+    return tuple(sorted(found, key=lambda vote: -vote.weight))
 
 
 def _names(given: Mapping[int, str] | Sequence[str] | None, numbers: list[int]) -> dict[int, str]:

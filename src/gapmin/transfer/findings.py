@@ -1,4 +1,4 @@
-"""What columns and rows show without any label: leaks, other units, constant columns, categories apart."""
+"""What rows and columns show before any fit: leaks, other units, constant columns, categories apart."""
 
 from __future__ import annotations
 
@@ -63,8 +63,8 @@ def link_rows(data: Data, groups: NDArray[Any] | None) -> tuple[Data, dict[int, 
     return Data(data.X, data.y, data.domain, data.n_classes, data.numeric, tuple(found)), counts[0], counts[1]
 
 
-def _row_keys(data: Data) -> NDArray[Any] | None:
-    """Return keys of the rows, the same for the same values and label; None where values cannot be compared."""
+def _row_keys(data: Data) -> NDArray[Any]:
+    """Return keys of the rows, the same for the same values and label."""
     if sp.issparse(data.X):
         X = sp.csr_matrix(data.X, copy=True)
         X.sum_duplicates()
@@ -73,9 +73,17 @@ def _row_keys(data: Data) -> NDArray[Any] | None:
     try:
         values = np.asarray(data.X, dtype=np.float64)
     except (TypeError, ValueError):
-        return None
+        columns = range(data.X.shape[1])
+        values = np.column_stack([_value_codes(np.asarray(_safe_indexing(data.X, k, axis=1))) for k in columns])
     table = np.ascontiguousarray(np.column_stack([values, data.y.astype(np.float64)]) + 0.0)
     return table.view(np.dtype((np.void, table.dtype.itemsize * table.shape[1]))).ravel()
+
+
+def _value_codes(column: NDArray[Any]) -> NDArray[np.float64]:
+    """Return a number for each distinct value of a column of any kind."""
+    plain = column.dtype.kind in "biufU"
+    values = column if plain else np.array([f"{type(each).__name__} {each}" for each in column.tolist()])
+    return np.unique(values, return_inverse=True)[1].astype(np.float64)
 
 
 def leak_findings(number: int, repeated: dict[int, int], shared: dict[int, int]) -> Iterator[str]:

@@ -14,7 +14,9 @@ from gapmin._utils.parallel import one_thread
 from gapmin._utils.typing import Array
 
 from ._fitting import METHOD, RECALIBRATED, Data, TargetFold, correct, fit_learner
+from .checks import check_groups
 from .evaluate import draw_folds
+from .findings import link_rows
 from .library import Learner
 
 __all__ = ["ColumnImportance", "column_importance"]
@@ -44,9 +46,15 @@ class ColumnImportance:
 
 
 def column_importance(
-    model: Any, X: Any, y: ArrayLike, *, sample_domain: ArrayLike, random_state: int = 0
+    model: Any,
+    X: Any,
+    y: ArrayLike,
+    *,
+    sample_domain: ArrayLike,
+    groups: ArrayLike | None = None,
+    random_state: int = 0,
 ) -> tuple[ColumnImportance, ...]:
-    """Return the importance of each column, the largest first.
+    """Return how much held-out predictions need each column, the largest first.
 
     The models of `Transfer*CV` are fitted anew on folds of the target with the settings and weights that were chosen.
 
@@ -56,6 +64,8 @@ def column_importance(
         Fitted without an `estimator` of your own.
     X, y, sample_domain
         The rows that it was fitted to.
+    groups : array-like of shape (n_rows,), optional
+        As in its fit.
     random_state : int, default=0
 
     Examples
@@ -77,7 +87,10 @@ def column_importance(
     data = Data(rows.X, checker._codes(rows.y), rows.domain, n_classes)
     if not isinstance(data.X, np.ndarray):
         raise ValueError("importance is measured of dense columns: give X.toarray()")
-    (folds,) = draw_folds(data, min(_N_SPLITS, data.target.size // 2), 1, random_state)
+    checked = check_groups(groups, data.y.size)
+    data, *_ = link_rows(data, checked)
+    of_target = None if checked is None else checked[data.target]
+    (folds,) = draw_folds(data, min(_N_SPLITS, data.target.size // 2), 1, random_state, of_target)
     random = np.random.default_rng(random_state)
     increase = np.empty((data.X.shape[1], data.target.size))
     with one_thread():

@@ -10,17 +10,18 @@ from sklearn.base import BaseEstimator
 
 from gapmin._utils.typing import Array
 
-from ._fitting import HALF, NATURAL, TARGET, Data, FittedLearner, Setting
+from ._fitting import HALF, METHOD, RECALIBRATED, TARGET, Data, FittedLearner
 from .constants import Sources
 
 
 class HypothesisMixture(BaseEstimator):
     """Models of several hypotheses, and the weight of each.
 
-    Attributes
+    Parameters
     ----------
-    models_ : dict of tuple to list of FittedLearner
-    weights_ : dict of tuple to float
+    models : dict of tuple to list of FittedLearner
+        By the numbers of the sources.
+    weights : dict of tuple to float
     """
 
     def __init__(self, models: dict[Sources, list[FittedLearner]], weights: dict[Sources, float]) -> None:
@@ -53,7 +54,7 @@ class HypothesisMixture(BaseEstimator):
 
 
 def domain_weights(
-    data: Data, weights: Mapping[Sources, float], chosen: Mapping[Sources, Sequence[Setting]]
+    data: Data, weights: Mapping[Sources, float], models: Mapping[Sources, Sequence[FittedLearner]]
 ) -> dict[int, float]:
     """Return the share of the training weight that each domain has, over all models of the mixture."""
     sizes = {int(k): int((data.domain == k).sum()) for k in np.unique(data.domain[data.domain > 0])}
@@ -61,9 +62,12 @@ def domain_weights(
     found = dict.fromkeys([-1, *sizes], 0.0)
     for members, weight in weights.items():
         n_sources = sum(sizes[k] for k in members)
-        for setting in chosen[members]:
-            share = {TARGET: 1.0, HALF: 0.5, NATURAL: n_target / (n_target + n_sources)}.get(setting.form, 0.0)
-            found[-1] += weight * share / len(chosen[members])
+        for model in models[members]:
+            share = {TARGET: 1.0, HALF: 0.5, RECALIBRATED: 0.0}.get(model.form, n_target / (n_target + n_sources))
+            if model.form == METHOD:  # its rows are the target's, then the sources'
+                own = np.asarray(model.estimator.sample_weight_)
+                share = float(own[:n_target].sum() / own.sum())
+            found[-1] += weight * share / len(models[members])
             for k in members:
-                found[k] += weight * (1 - share) * sizes[k] / n_sources / len(chosen[members])
+                found[k] += weight * (1 - share) * sizes[k] / n_sources / len(models[members])
     return found

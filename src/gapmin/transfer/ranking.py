@@ -12,6 +12,7 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.utils.multiclass import type_of_target
 
+from gapmin.base import first_missing
 from gapmin.domains import stack_domains
 
 from .collect import Collected, brackets_of
@@ -32,6 +33,7 @@ def rank_sources(
     sources: Mapping[str, tuple[Any, Any]] | Sequence[tuple[Any, Any]],
     *,
     task: str | None = None,
+    groups: Sequence[Any] | None = None,
     shapley: bool = False,
     **options: Any,
 ) -> Evidence:
@@ -43,14 +45,19 @@ def rank_sources(
     ----------
     target : tuple of X and y
     sources : mapping of name to tuple of X and y, or sequence of such tuples
-        Data frames are matched by the names of their columns, in any order.
+        Data frames are matched by the names of their columns, in any order; where all are frames, columns are taken
+        to be the same (`aligned=True`).
     task : "classification", "regression" or None, default=None
         None goes by the labels.
+    groups : sequence of array-like, optional
+        The groups of the target's rows, then those of each source's; see `TransferClassifierCV.fit`.
     shapley : bool, default=False
         Whether to share out the evidence for all sources together among them: Shapley values, by linear models or by
-        the `estimator` given. Exact with up to five sources, else from random orders, with a standard error.
+        the `estimator` given. Exact with up to five sources, else from random orders, with a standard error. They
+        take their time beside a `time_limit`.
     **options
-        Parameters of `TransferClassifierCV`, such as `estimator`, `scoring`, `n_jobs` and `random_state`.
+        Parameters of `TransferClassifierCV`, such as `estimator`, `scoring`, `n_jobs` and `random_state`. In
+        `prior_odds` sources may have their names.
 
     Returns
     -------
@@ -72,9 +79,13 @@ def rank_sources(
     pairs = [pairs[0], *((_aligned(X, pairs[0][0], name), y) for (X, y), name in zip(pairs[1:], named, strict=True))]
     X, y, sample_domain = stack_domains(target=pairs[0], sources=pairs[1:])
     kind: Any = TransferClassifierCV if _task(task, y) == "classification" else TransferRegressorCV
-    model = kind(**options)
-    collected = model._gather(X, y, sample_domain, None)
-    evidence = collected.evidence.renamed(dict(enumerate(named, start=1)))
+    if all(hasattr(each, "columns") for each, _ in pairs):
+        options.setdefault("aligned", True)
+    numbers = {name: number for number, name in enumerate(named, start=1)}
+    if isinstance(odds := options.get("prior_odds"), Mapping):
+        options["prior_odds"] = {numbers.get(name, name): value for name, value in odds.items()}
+    collected = kind(**options)._gather(X, y, sample_domain, _stacked_groups(groups, pairs))
+    evidence = collected.evidence.renamed({number: name for name, number in numbers.items()})
     if not shapley:
         return evidence
     shares = shapley_values(collected)
@@ -85,6 +96,20 @@ def rank_sources(
             for each in evidence.sources
         ),
     )
+
+
+def _stacked_groups(groups: Sequence[Any] | None, pairs: Sequence[tuple[Any, Any]]) -> Any:
+    """Return the groups of all rows in the order of the tables."""
+    if groups is None:
+        return None
+    sizes = [len(y) for _, y in pairs]
+    parts = [np.asarray(each) for each in groups]
+    if [len(each) for each in parts] != sizes:
+        raise ValueError(
+            f"groups has {[len(each) for each in parts]} entries for tables of {sizes} rows: give the target's groups, "
+            "then each source's"
+        )
+    return np.concatenate(parts)
 
 
 def shapley_values(collected: Collected) -> dict[int, tuple[float, float | None]]:
@@ -152,7 +177,9 @@ def _checked(who: str, pair: Any) -> tuple[Any, Any]:
     X, y = pair
     X = X if hasattr(X, "columns") or sp.issparse(X) else np.asarray(X)
     labels = np.asarray(y)
-    if X.ndim != 2 or labels.ndim != 1 or X.shape[0] != labels.size:
+    if (missing := first_missing(y)) is not None:
+        raise ValueError(f"the {who} has {missing[1]} for a label in row {missing[0]}: leave out rows without a label")
+    if len(X.shape) != 2 or labels.ndim != 1 or X.shape[0] != labels.size:
         raise ValueError(
             f"the {who} has X of shape {X.shape} and y of shape {labels.shape}: give rows, columns and a label a row"
         )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
 from html import escape
-from math import exp, log
+from math import floor, inf, log, nan
 from typing import Any, Self
 
 from gapmin._utils.json_values import to_json
@@ -14,9 +14,11 @@ from gapmin._utils.text import format_number, joined
 from .constants import LEAVE_OUT, NOT_NEEDED, UNDECIDED, USE, USE_FROM, VERDICTS, Sources
 
 NUMBERS = ("log_likelihood", "with_rows", "without_rows", "evidence", "evidence_error", "prior", "weight")
-SCORE_PARTS = ("value", "low", "high")
 ERROR_RATE, RMSE = ERRORS = ("error rate", "root mean squared error")
 """The metrics where no `scoring` is given; the lower, the better."""
+
+MOST_ODDS = 1_000_000
+"""Beyond which odds are not told apart."""
 
 
 @dataclass(frozen=True)
@@ -42,7 +44,7 @@ class Hypothesis:
         The two brackets of the evidence, against the target alone.
     evidence : float
     evidence_error : float
-        Its standard error over the rows.
+        The standard error of its first bracket over the rows.
     prior, weight : float
     scores : dict of str to Score
         By metric.
@@ -115,7 +117,7 @@ class Evidence:
         By metric: the whole model, the mixture of the hypotheses; the model less the target alone; the most frequent
         class or the mean.
     findings : tuple of str
-        About columns, leaks, limits and the like.
+        About the whole: limits that were met, a model of one class, a forced choice.
     """
 
     hypotheses: tuple[Hypothesis, ...]
@@ -162,6 +164,14 @@ class Evidence:
             return None
         return max(self.n_target * log(USE_FROM) / abs(one.evidence), float(self.n_target))
 
+    @property
+    def _is_worse(self) -> bool:
+        """Whether the first metric of the model is worse than without sources."""
+        if not self.change:
+            return False
+        change = self.change[self.metrics[0]].value
+        return change > 0 if self.metrics[0] in ERRORS else change < 0
+
     def headline(self) -> str:
         """Return the decision in a sentence or two, from the verdicts alone."""
         if not self.sources:
@@ -169,8 +179,10 @@ class Evidence:
         named = {said: [each.name for each in self.sources if each.verdict == said] for said in VERDICTS}
         parts = []
         if named[USE]:
-            helped = not self.change or self.change[self.metrics[0]].value <= 0 or self.metrics[0] not in ERRORS
-            parts.append(f"Use {joined(named[USE])}" if helped else f"{joined(named[USE])}: better probabilities")
+            if self._is_worse:
+                parts.append(f"{joined(named[USE])}: more likely labels, but no better {self.metrics[0]}")
+            else:
+                parts.append(f"Use {joined(named[USE])}")
         if named[UNDECIDED]:
             parts.append(f"No evidence either way about {joined(named[UNDECIDED])}")
         if named[LEAVE_OUT]:
@@ -198,7 +210,7 @@ class Evidence:
         """Return what `to_dict` was made of; numbers that JSON does not know come back as infinite."""
 
         def scores(given: Mapping[str, Any]) -> dict[str, Score]:
-            return {str(name): Score(*(_number(each[part]) for part in SCORE_PARTS)) for name, each in given.items()}
+            return {str(name): _score(each) for name, each in given.items()}
 
         hypotheses = []
         for each in found["hypotheses"]:
@@ -245,15 +257,15 @@ class Evidence:
     def __str__(self) -> str:
         lines = [self.headline(), ""]
         for each in self.sources:
-            lines.append(f"{each.name}: {each.verdict}, {odds_sentence(each.evidence)}, weight {each.weight:.2f}")
+            lines.append(f"{each.name}: {each.verdict}, {odds_sentence(each.bayes_factor)}, weight {each.weight:.2f}")
             lines += [f"  {found}" for found in each.findings]
         return "\n".join([*lines, *self.findings])
 
     def _repr_html_(self) -> str:
-        header = "".join(f"<th>{name}</th>" for name in ("source", "rows", "verdict", "evidence", "weight", "noticed"))
+        header = "".join(f"<th>{name}</th>" for name in ("source", "rows", "verdict", "odds", "weight", "noticed"))
         rows = "".join(
             f"<tr><td>{escape(each.name)}</td><td>{each.n_rows:,}</td><td>{each.verdict}</td>"
-            f"<td>{odds_sentence(each.evidence)}</td><td>{each.weight:.2f}</td>"
+            f"<td>{odds_sentence(each.bayes_factor)}</td><td>{each.weight:.2f}</td>"
             f"<td>{escape('; '.join(each.findings))}</td></tr>"
             for each in self.sources
         )
@@ -274,18 +286,25 @@ def shown(value: float, metric: str) -> str:
     return f"{100 * value:.1f}%" if metric == ERROR_RATE else format_number(value)
 
 
-def _number(value: Any) -> float:
-    return float("-inf") if value is None else float(value)
+def _number(value: Any, missing: float = -inf) -> float:
+    return missing if value is None else float(value)
 
 
-def odds_sentence(evidence: float) -> str:
-    """Return evidence in nats with the odds that it stands for.
+def _score(given: Mapping[str, Any]) -> Score:
+    return Score(_number(given["value"], nan), _number(given["low"], -inf), _number(given["high"], inf))
+
+
+def odds_sentence(bayes_factor: float) -> str:
+    """Return the odds that a Bayes factor, by which verdicts go, stands for.
 
     Examples
     --------
-    >>> odds_sentence(4.2)
-    '4.2 nats (odds 67 to 1)'
+    >>> odds_sentence(66.7), odds_sentence(0.25), odds_sentence(1e9)
+    ('odds 66 to 1 for it', 'odds 4 to 1 against it', 'odds over 1,000,000 to 1 for it')
     """
-    odds = exp(min(abs(evidence), 50.0))
-    towards = "to 1" if evidence >= 0 else "to 1 against"
-    return f"{evidence:.1f} nats (odds {odds:,.0f} {towards})"
+    odds, towards = (bayes_factor, "for") if bayes_factor >= 1 else (1 / max(bayes_factor, 1e-9), "against")
+    # Rounded down: 18.9 is not 19.
+    shown_odds = (
+        f"{floor(odds) if odds >= 10 else floor(10 * odds) / 10:,g}" if odds <= MOST_ODDS else f"over {MOST_ODDS:,}"
+    )
+    return f"odds {shown_odds} to 1 {towards} it"

@@ -12,14 +12,17 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from sklearn.metrics import get_scorer
 
+from gapmin._utils.text import one_line
 from gapmin._utils.typing import Array
 
+from ._likelihood import mix_uniform
 from .result import ERROR_RATE, RMSE, Score
 
 _N_DRAWS = 100
 """Bootstrap samples of the rows for the interval of a metric that the user names."""
 
 _WIDTH = 1.96
+_OTHER = "name another, such as 'f1_macro' or 'roc_auc_ovr', or give a scorer made with make_scorer"
 
 
 class _HeldOutValues(RegressorMixin, BaseEstimator):
@@ -49,6 +52,13 @@ class _HeldOutClasses(ClassifierMixin, BaseEstimator):
         return self.probability[np.ravel(X)]
 
 
+def decide(probability: Array, class_weight: Array | None) -> NDArray[np.intp]:
+    """Return the class of each row: the most probable, or the one with the largest product with its weight."""
+    if class_weight is None:
+        return np.argmax(probability, axis=-1)
+    return np.argmax(mix_uniform(probability) * class_weight, axis=-1)
+
+
 @dataclass(frozen=True, eq=False)
 class Scoring:
     """What is reported, and what settings within a kind are chosen by.
@@ -64,6 +74,8 @@ class Scoring:
         The code of each class.
     class_weight : ndarray or None
         By which probabilities of codes are multiplied where a class is chosen.
+    already_mixed : bool
+        Whether probabilities are those of `predict_proba`, mixed with a uniform guess; else scorers are given these.
     """
 
     metrics: tuple[str, ...]
@@ -71,10 +83,11 @@ class Scoring:
     classes: NDArray[Any] | None = None
     class_code: NDArray[np.intp] | None = None
     class_weight: Array | None = None
+    already_mixed: bool = False
 
     def decide(self, probability: Array) -> NDArray[np.intp]:
         """Return the code of the class of each row."""
-        return np.argmax(probability if self.class_weight is None else probability * self.class_weight, axis=-1)
+        return decide(probability, self.class_weight)
 
     def score(self, metric: str, predictions: Mapping[Any, Array], y: NDArray[Any]) -> dict[Any, Score]:
         """Return the score of several predictions, each of shape (n_repeats, n_rows[, n_classes]).
@@ -89,6 +102,21 @@ class Scoring:
         """Return the loss that settings are chosen by where `scoring` is given: less the first metric."""
         return -float(self.scorers[0](self._as_estimator(predicted, y), np.arange(y.size)[:, None], self._labels(y)))
 
+    def check(self, y: NDArray[Any]) -> None:
+        """Refuse a metric that is not defined for the labels."""
+        guess = np.full((y.size, self.classes.size), 1 / self.classes.size) if self.classes is not None else y + 0.0
+        for metric, scorer in zip(self.metrics, self.scorers, strict=False):
+            try:
+                with warnings.catch_warnings():
+                    warnings.simplefilter("ignore")
+                    found = float(scorer(self._as_estimator(guess, y), np.arange(y.size)[:, None], self._labels(y)))
+            except Exception as error:
+                raise ValueError(
+                    f"scoring has {metric!r}, which fails on these labels ({one_line(error)}): {_OTHER}"
+                ) from error
+            if not np.isfinite(found):
+                raise ValueError(f"scoring has {metric!r}, which is {found} on these labels: {_OTHER}")
+
     def _labels(self, y: NDArray[Any]) -> NDArray[Any]:
         if self.classes is None or self.class_code is None:
             return y
@@ -98,7 +126,8 @@ class Scoring:
         if self.classes is None or self.class_code is None:
             return _HeldOutValues(predicted)
         decided = self.classes[np.argsort(self.class_code)[self.decide(predicted)]]
-        return _HeldOutClasses(predicted[:, self.class_code], self.classes, decided)
+        shown = predicted if self.already_mixed else mix_uniform(predicted)
+        return _HeldOutClasses(shown[:, self.class_code], self.classes, decided)
 
     def _by_row(self, metric: str, predictions: Mapping[Any, Array], y: NDArray[Any]) -> dict[Any, Score]:
         found: dict[Any, Score] = {}
@@ -146,16 +175,25 @@ def make_scoring(
     every = list(given) if isinstance(given, Sequence) and not isinstance(given, str) else [given]
     if not every:
         raise ValueError("scoring is empty: name at least one metric, such as 'roc_auc', or leave it out")
-    names, scorers = [], []
+    names: list[str] = []
+    scorers: list[Any] = []
     for each in every:
         scorer = get_scorer(each) if isinstance(each, str) else each
         if not callable(scorer):
             raise ValueError(f"scoring has {each!r}: give names of scikit-learn's scorers, or scorers")
-        names.append(each if isinstance(each, str) else str(getattr(each, "_score_func", each).__name__))
+        name = each if isinstance(each, str) else _function_name(each)
+        if isinstance(each, str) and name in names:
+            raise ValueError(f"scoring names the metric {name!r} twice: name it once")
+        names.append(f"{name} {names.count(name) + 1}" if name in names else name)
         scorers.append(scorer)
-    if len(set(names)) < len(names):
-        raise ValueError(f"scoring names a metric twice: {names}")
     return Scoring(tuple(names), tuple(scorers), classes, class_code, class_weight)
+
+
+def _function_name(scorer: Any) -> str:
+    measured = getattr(scorer, "_score_func", scorer)
+    while hasattr(measured, "func"):  # of functools.partial
+        measured = measured.func
+    return str(getattr(measured, "__name__", type(measured).__name__))
 
 
 def _mean_score(scorer: Any, models: Sequence[Any], rows: NDArray[np.intp], labels: NDArray[Any]) -> float:

@@ -27,13 +27,22 @@ from gapmin.linear import WeightedLogisticRegression
 
 from ._fitting import Data
 from ._likelihood import mix_uniform
-from .checks import GONE, check_groups, check_odds, check_target, refuse_gone_parameters, refuse_unprepared
-from .collect import Collected, Options, collect_evidence, fit_hypothesis
+from .checks import (
+    GONE,
+    check_class_weight,
+    check_groups,
+    check_not_taken,
+    check_odds,
+    check_target,
+    refuse_gone_parameters,
+    refuse_unprepared,
+)
+from .collect import Collected, Options, collect_evidence, fit_hypothesis, forced
 from .constants import VARIANCE_SCALE, Sources
 from .library import Learner, added_methods, default_learners, own_learners
 from .mixture import HypothesisMixture, domain_weights
 from .result import Evidence
-from .scoring import Scoring, make_scoring
+from .scoring import Scoring, decide, make_scoring
 
 __all__ = ["TransferClassifierCV", "TransferRegressorCV"]
 
@@ -96,6 +105,7 @@ class _TransferCV(TransferMetaEstimator):
         *,
         sample_domain: ArrayLike | None = None,
         groups: ArrayLike | None = None,
+        **not_taken: Any,
     ) -> Self:
         """Weigh the hypotheses on the target's rows, and fit those that have weight on all rows.
 
@@ -113,6 +123,7 @@ class _TransferCV(TransferMetaEstimator):
         -------
         self
         """
+        check_not_taken(not_taken, type(self).__name__)
         return self._finish(self._gather(X, y, sample_domain, groups))
 
     def _finish(self, collected: Collected) -> Self:
@@ -122,10 +133,9 @@ class _TransferCV(TransferMetaEstimator):
         seed = collected.evaluator.seed
         tasks = [(data, collected.evaluated[members], seed) for members in weights]
         models = dict(zip(weights, run_parallel(fit_hypothesis, tasks, self.n_jobs, batch_size=1), strict=True))
-        self.evidence_ = collected.evidence
+        self.evidence_ = collected.evidence if self.sources == "auto" else forced(collected, weights, self.sources)
         self.best_estimator_ = HypothesisMixture(models, weights)
-        chosen = {members: list(collected.evaluated[members].chosen.values()) for members in weights}
-        self.domain_weight_ = domain_weights(data, weights, chosen)
+        self.domain_weight_ = domain_weights(data, weights, models)
         self.sample_weight_ = np.empty(data.domain.size)
         for number, share in self.domain_weight_.items():
             of_domain = data.domain < 0 if number < 0 else data.domain == number
@@ -152,12 +162,14 @@ class _TransferCV(TransferMetaEstimator):
         check_odds(self.prior_odds, names)
         learners = self._learners(data)
         names_of_columns = getattr(self, "feature_names_in_", None)
+        scoring = self._scoring(data)
+        scoring.check(data.y[data.target])
         seed = int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
         with self._progress() as on_progress:
             return collect_evidence(
                 data,
                 learners,
-                self._scoring(data),
+                scoring,
                 Options(
                     seed,
                     self.n_splits,
@@ -209,7 +221,8 @@ class _TransferCV(TransferMetaEstimator):
         Values, or probabilities of the classes in their order. Their mean with the weights of
         `best_estimator_.weights` is the prediction.
         """
-        found = self.best_estimator_.predict_by_hypothesis(self._checked(X))
+        X = self._checked(X)
+        found = self.best_estimator_.predict_by_hypothesis(X)
         return {members: self._in_order(each) for members, each in found.items()}
 
     def _in_order(self, predicted: Array) -> Array:
@@ -324,6 +337,7 @@ class TransferClassifierCV(ClassifierMixin, _TransferCV):
     def _scoring(self, data: Data) -> Scoring:
         weight = None
         if self.class_weight is not None:
+            check_class_weight(self.class_weight, self.classes_)
             labels = self.classes_[np.argsort(self._class_code)[data.y[data.target]]]
             weight = np.ones(self.classes_.size)
             there = np.isin(self.classes_, labels)
@@ -350,8 +364,7 @@ class TransferClassifierCV(ClassifierMixin, _TransferCV):
     def predict(self, X: Any) -> NDArray[Any]:
         """Return the most probable class of each row, or with `class_weight` the one with the largest product."""
         X = self._checked(X)
-        share = self.best_estimator_.predict(X)
-        code = np.argmax(share if self._class_weight is None else share * self._class_weight, axis=1)
+        code = decide(self.best_estimator_.predict(X), self._class_weight)
         return np.asarray(self.classes_[np.argsort(self._class_code)[code]])
 
 

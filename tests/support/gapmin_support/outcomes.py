@@ -11,8 +11,8 @@ RULES = {
     "cap": 0.2,
     "target_share": 0.3,
     "target_rows": 0.1,
-    "disagreement_first": 0.2,
-    "disagreement_last": 0.3,
+    "gap_first": 0.2,
+    "gap_last": 0.3,
 }
 PARTS = {
     "Digits": ("mnist", "svhn", "mnist_m"),

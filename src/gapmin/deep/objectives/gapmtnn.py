@@ -128,6 +128,8 @@ class GapMTNN(Objective):
 
     def forward(self, batch: Batch) -> Step:
         """Return sum_j L^j + lambda_1 nabla_j + lambda_2 r_j for the relation at hand."""
+        # Algorithm 3, line 4: "h_k moves by its own loss alone". Head j is in row j of `losses` only; `pairs.hidden`,
+        # which the alignment is made of, has no gradient to the heads: see `_HiddenLayers` in heads.py.
         pairs = self.net.all_pairs(batch)
         losses = loss_matrix(pairs.logits, batch.y, batch.sizes)
         loss = (self.relation * losses).sum()
@@ -150,6 +152,7 @@ class GapMTNN(Objective):
         by_means = self.marginal == "centroid" and self.lambda_marginal > 0
         if self.lambda_semantic or by_means:
             features = pairs.hidden if self.centroid_space == "head" else pairs.z
+            # line 3
             sums, counts = self.centroids(features, batch.y, batch.sizes)
             if self.lambda_semantic:
                 semantic = self.lambda_semantic * semantic_distances(sums, counts, self.reduction)
@@ -185,7 +188,7 @@ class GapMTNN(Objective):
         self._add_cost(pairs, losses, distances, batch)
 
     def end_epoch(self) -> None:
-        """Solve for the relation, given the network."""
+        """Solve for the relation, given the network: line 6 of Algorithm 3."""
         if self.learn_relation:
             costs = relation_costs(self.losses.mean(), self.distances.mean(), self.relation_cost)
             self._set_relation(relation_by_squares(costs, self.lambda_relation))

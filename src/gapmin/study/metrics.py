@@ -1,0 +1,330 @@
+"""What a comparison measures: the metric that is asked for, of every method, and what lies behind it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn import metrics as sk
+
+from gapmin._utils.text import format_number
+from gapmin._utils.typing import Array
+from gapmin.transfer import Score
+from gapmin.transfer.result import ERROR_RATE, RMSE
+from gapmin.transfer.scoring import Scoring
+
+from ._messages import TableError, did_you_mean
+from .methods import BASELINE, METHODS, MODEL, TARGET_ONLY
+
+PERCENT = (ERROR_RATE, "accuracy", "balanced accuracy")
+
+
+@dataclass(frozen=True)
+class Metric:
+    """What is measured.
+
+    Attributes
+    ----------
+    name : str
+        As it is shown.
+    higher_is_better : bool
+    """
+
+    name: str
+    higher_is_better: bool = False
+
+    def shown(self, value: float) -> str:
+        """Return a value as a sentence has it.
+
+        Examples
+        --------
+        >>> Metric("error rate").shown(0.1234), Metric("ROC AUC", True).shown(0.9)
+        ('12.3%', '0.900')
+        """
+        return f"{100 * value:.1f}%" if self.name in PERCENT else format_number(value)
+
+    def loss(self, value: float) -> float:
+        """Return a number that falls where the metric gets better."""
+        return 1 - value if self.higher_is_better else value
+
+
+CLASS_METRICS: dict[str, Metric] = {
+    "error_rate": Metric(ERROR_RATE),
+    "accuracy": Metric("accuracy", True),
+    "balanced_accuracy": Metric("balanced accuracy", True),
+    "roc_auc": Metric("ROC AUC", True),
+    "average_precision": Metric("average precision", True),
+    "f1": Metric("F1", True),
+    "log_loss": Metric("log loss"),
+    "brier_score": Metric("Brier score"),
+}
+VALUE_METRICS: dict[str, Metric] = {
+    "rmse": Metric(RMSE),
+    "mean_absolute_error": Metric("mean absolute error"),
+    "median_absolute_error": Metric("median absolute error"),
+    "r2": Metric("R squared", True),
+}
+
+
+def read_metric(name: str | None, task: str) -> Metric:
+    """Return the metric of that name, by default the error rate or the root mean squared error.
+
+    Examples
+    --------
+    >>> read_metric(None, "classification").name, read_metric("neg_mean_absolute_error", "regression").name
+    ('error rate', 'mean absolute error')
+    """
+    known = CLASS_METRICS if task == "classification" else VALUE_METRICS
+    if name is None:
+        return next(iter(known.values()))
+    plain = {"neg_root_mean_squared_error": "rmse", "root_mean_squared_error": "rmse"}.get(name, name)
+    plain = plain.removeprefix("neg_")
+    if plain not in known:
+        raise TableError(
+            f"the metric {name!r} is none for a {task}: use {', '.join(known)}{did_you_mean(plain, known)}"
+        )
+    return known[plain]
+
+
+def score(metric: Metric, predicted: Mapping[Any, Array], y: NDArray[Any], n_classes: int) -> dict[Any, Score]:
+    """Return the metric of several predictions with 95% intervals over the rows.
+
+    `None` among the keys stands for the target alone; ``(key, "change")`` is the score of a key less that one's.
+    """
+    codes = np.arange(n_classes) if n_classes else None
+    plain = metric.name in (ERROR_RATE, RMSE)
+    scoring = Scoring(
+        (metric.name,), () if plain else (_scorer(metric, y, n_classes),), codes, codes, already_mixed=True
+    )
+    return scoring.score(metric.name, {key: each[None] for key, each in predicted.items()}, y)
+
+
+def _scorer(metric: Metric, y: NDArray[Any], n_classes: int) -> Any:
+    every = np.unique(y)
+
+    def of_rows(model: Any, rows: Any, labels: NDArray[Any]) -> float:
+        if not n_classes:
+            return float(_OF_VALUES[metric.name](labels, model.predict(rows)))
+        return _of_classes(metric.name, model.predict_proba(rows), labels, every)
+
+    return of_rows
+
+
+_OF_VALUES: dict[str, Any] = {
+    "mean absolute error": sk.mean_absolute_error,
+    "median absolute error": sk.median_absolute_error,
+    "R squared": sk.r2_score,
+}
+
+
+def _of_classes(name: str, share: Array, y: NDArray[Any], every: NDArray[Any]) -> float:
+    """Return a metric of probabilities; of ranks and F1 that of the rarer of two classes, or the mean over classes."""
+    decided = share.argmax(axis=1)
+    if name == "accuracy":
+        return float((decided == y).mean())
+    if name == "balanced accuracy":
+        return float(np.mean([(decided[y == each] == each).mean() for each in np.unique(y)]))
+    if name == "log loss":
+        return float(-np.log(share[np.arange(y.size), y]).mean())
+    if name == "Brier score":
+        return float(((share - (y[:, None] == np.arange(share.shape[1]))) ** 2).sum(axis=1).mean())
+    found = []
+    for each in positive_classes(y, every):
+        truth = y == each
+        if name == "F1":
+            found.append(sk.f1_score(truth, decided == each, zero_division=0))
+        elif 0 < truth.sum() < truth.size:
+            found.append((sk.roc_auc_score if name == "ROC AUC" else sk.average_precision_score)(truth, share[:, each]))
+    if not found:
+        raise ValueError(f"{name} is not defined on rows of one class")
+    return float(np.mean(found))
+
+
+def positive_classes(y: NDArray[Any], every: NDArray[Any]) -> list[int]:
+    """Return the classes that ranks are measured of: of two the rarer, else all.
+
+    Examples
+    --------
+    >>> positive_classes(np.array([0, 0, 1]), np.array([0, 1])), positive_classes(np.arange(3), np.arange(3))
+    ([1], [0, 1, 2])
+    """
+    if every.size != 2:
+        return [int(each) for each in every]
+    counts = [(y == each).sum() for each in every]
+    return [int(every[0] if counts[0] < counts[1] else every[1])]
+
+
+@dataclass(frozen=True)
+class MethodScore:
+    """How a method does on target rows that it did not train on.
+
+    Attributes
+    ----------
+    method : str
+    value, low, high : float
+        The metric and its 95% interval.
+    change, change_low, change_high : float
+        The metric less that of the target alone on the same rows; 0 for the target alone itself.
+    """
+
+    method: str
+    value: float
+    low: float
+    high: float
+    change: float
+    change_low: float
+    change_high: float
+
+
+def score_methods(
+    metric: Metric, predicted: Mapping[str, Array], y: NDArray[Any], n_classes: int
+) -> tuple[MethodScore, ...]:
+    """Return the scores of the baseline, the target alone, all sources and the model."""
+    asked = {None if method == TARGET_ONLY else method: each for method, each in predicted.items()}
+    found = score(metric, asked, y, n_classes)
+    scores = []
+    for method in (each for each in METHODS if each in predicted):
+        one = found[None if method == TARGET_ONLY else method]
+        change = Score(0.0, 0.0, 0.0) if method == TARGET_ONLY else found[method, "change"]
+        parts = (one.value, one.low, one.high, change.value, change.low, change.high)
+        scores.append(MethodScore(method, *map(float, parts)))
+    return tuple(scores)
+
+
+@dataclass(frozen=True)
+class ClassScores:
+    """Behind the metric of a classification, of the model on held-out rows.
+
+    Attributes
+    ----------
+    classes : tuple of str
+    confusion : tuple of tuple of int
+        A row for each true class, a column for each predicted one.
+    recall, precision : tuple of float or None
+        By class; None where there is nothing to divide by.
+    positive : tuple of str
+        The classes that the two areas are the mean of: of two classes the rarer, else all.
+    roc_auc, average_precision : float or None
+    average_precision_baseline : float or None
+        What a guess has: the share of the positive class.
+    calibration : tuple of (float, float, int)
+        Of groups of rows by predicted probability: the mean prediction, the share that is true, and the rows.
+    """
+
+    classes: tuple[str, ...]
+    confusion: tuple[tuple[int, ...], ...]
+    recall: tuple[float | None, ...]
+    precision: tuple[float | None, ...]
+    positive: tuple[str, ...]
+    roc_auc: float | None
+    average_precision: float | None
+    average_precision_baseline: float | None
+    calibration: tuple[tuple[float, float, int], ...]
+
+
+@dataclass(frozen=True)
+class ValueScores:
+    """Behind the metric of a regression, of the model on held-out rows.
+
+    Attributes
+    ----------
+    points : tuple of (float, float)
+        Actual and predicted, of at most 300 rows drawn at random.
+    r2, mean_absolute_error, bias : float
+    half_width : float
+        Nine of ten held-out rows are within so much of their prediction.
+    """
+
+    points: tuple[tuple[float, float], ...]
+    r2: float
+    mean_absolute_error: float
+    bias: float
+    half_width: float
+
+
+_MOST_POINTS = 300
+_MOST_BINS = 8
+_ROWS_IN_BIN = 10
+
+
+def class_scores(share: Array, y: NDArray[Any], classes: Sequence[Any]) -> ClassScores:
+    """Return what lies behind the error rate."""
+    decided, n_classes = share.argmax(axis=1), len(classes)
+    confusion = np.zeros((n_classes, n_classes), dtype=int)
+    np.add.at(confusion, (y, decided), 1)
+    every = np.arange(n_classes) if n_classes != 2 else np.arange(2)
+    positive = [each for each in positive_classes(y, every) if 0 < (y == each).sum() < y.size]
+    areas = [
+        (
+            sk.roc_auc_score(y == each, share[:, each]),
+            sk.average_precision_score(y == each, share[:, each]),
+            (y == each).mean(),
+        )
+        for each in positive
+    ]
+    auc, precision, guess = (float(each) for each in np.mean(areas, axis=0)) if areas else (None, None, None)
+    asked, truth = (
+        (share[:, positive[0]], y == positive[0]) if len(positive) == 1 else (share.max(axis=1), decided == y)
+    )
+    return ClassScores(
+        tuple(map(str, classes)),
+        tuple(tuple(row) for row in confusion.tolist()),
+        tuple(_ratio(confusion[k, k], confusion[k].sum()) for k in range(n_classes)),
+        tuple(_ratio(confusion[k, k], confusion[:, k].sum()) for k in range(n_classes)),
+        tuple(str(classes[each]) for each in positive),
+        auc,
+        precision,
+        guess,
+        _calibration(asked, truth),
+    )
+
+
+def _calibration(share: Array, truth: NDArray[np.bool_]) -> tuple[tuple[float, float, int], ...]:
+    n_bins = int(np.clip(share.size // _ROWS_IN_BIN, 1, _MOST_BINS))
+    parts = np.array_split(np.argsort(share, kind="stable"), n_bins)
+    return tuple((float(share[part].mean()), float(truth[part].mean()), int(part.size)) for part in parts)
+
+
+def _ratio(part: int, whole: int) -> float | None:
+    return None if whole == 0 else float(part / whole)
+
+
+def value_scores(predicted: Array, y: NDArray[Any], seed: int) -> ValueScores:
+    """Return what lies behind the root mean squared error."""
+    rows = np.sort(np.random.default_rng(seed).permutation(y.size)[:_MOST_POINTS])
+    points = tuple((float(a), float(b)) for a, b in zip(y[rows], predicted[rows], strict=True))
+    away = predicted - y
+    return ValueScores(
+        points,
+        float(sk.r2_score(y, predicted)),
+        float(np.abs(away).mean()),
+        float(away.mean()),
+        float(np.quantile(np.abs(away), 0.9)),
+    )
+
+
+def score_warnings(found: ClassScores | ValueScores, scores: Sequence[MethodScore], metric: Metric) -> list[str]:
+    """Say where a model is of no use although its error looks small."""
+    said = []
+    if isinstance(found, ClassScores):
+        predicted = np.sum(found.confusion, axis=0)
+        if (predicted > 0).sum() == 1:
+            said.append(
+                f"The model predicts class {found.classes[int(predicted.argmax())]} for every row: it finds no row of "
+                "the others. Look at its probabilities, or label more rows of the rare class."
+            )
+        else:
+            lost = [name for name, recall in zip(found.classes, found.recall, strict=True) if recall == 0]
+            if lost:
+                said.append(f"The model finds no row of class {', '.join(lost)}: its recall is 0.")
+    by_name = {each.method: each for each in scores}
+    model, guess = by_name.get(MODEL), by_name.get(BASELINE)
+    if model and guess and metric.loss(model.value) >= metric.loss(guess.value):
+        said.append(
+            f"The model is no better than the baseline: {metric.name} {metric.shown(model.value)} against "
+            f"{metric.shown(guess.value)}."
+        )
+    return said

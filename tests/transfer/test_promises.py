@@ -1,0 +1,235 @@
+"""What the estimators promise about leaks, limits, metrics, weights of classes and sources by any number."""
+
+from functools import partial
+
+import numpy as np
+import pytest
+from sklearn.metrics import accuracy_score, fbeta_score, make_scorer
+from sklearn.model_selection import KFold, PredefinedSplit
+from sklearn.neighbors import KNeighborsClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import OneHotEncoder
+
+from gapmin.transfer import TransferClassifierCV, TransferRegressorCV, column_importance, explain, rank_sources
+from gapmin.transfer.evaluate import Evaluator
+from gapmin.transfer.evidence import posterior_weights, prior_weights
+from gapmin.transfer.result import Evidence, Score
+
+QUICK = {"n_repeats": 1, "n_splits": 3, "random_state": 0}
+
+
+def problem(n_target=24, n_source=60, seed=0, n_sources=1):
+    rng = np.random.default_rng(seed)
+    domain = np.repeat([-1, *range(1, n_sources + 1)], [n_target, *[n_source] * n_sources])
+    X = rng.normal(size=(domain.size, 4))
+    return X, X[:, 0] + 0.3 * rng.normal(size=domain.size), domain
+
+
+def classes(**kwargs):
+    X, y, domain = problem(**kwargs)
+    return X, (y > 0).astype(int), domain
+
+
+def test_copies_are_found_in_frames_with_texts():
+    pd = pytest.importorskip("pandas")
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame({"x": rng.choice(list("abcdefgh"), 30), "z": rng.choice(list("klmnopqr"), 30)})
+    X, y = pd.concat([table, table], ignore_index=True), np.tile(rng.integers(2, size=30), 2)
+    learner = make_pipeline(OneHotEncoder(handle_unknown="ignore"), KNeighborsClassifier(1))
+    model = TransferClassifierCV(learner, **QUICK).fit(X, y, sample_domain=np.repeat([-1, 1], 30))
+    assert model.evidence_[1].verdict != "use"
+    assert any(found.startswith("30 rows repeated") for found in model.evidence_[1].findings)
+
+
+@pytest.mark.parametrize("call", range(1, 12))
+def test_a_time_limit_leaves_the_same_out_of_every_hypothesis(call, monkeypatch):
+    X, y, domain = problem(n_target=16, n_source=20, n_sources=3)
+    y[domain == 3] *= -1
+    calls = iter(range(1000))
+    monkeypatch.setattr(Evaluator, "is_late", lambda self: next(calls) >= call)
+    model = TransferRegressorCV(n_repeats=2, n_splits=2, time_limit=1e6, random_state=0).fit(X, y, sample_domain=domain)
+    kinds = {tuple(sorted(each.chosen)) for each in model.evidence_.hypotheses}
+    assert len(kinds) == 1
+
+
+def test_class_weights_multiply_the_probabilities_that_are_shown():
+    X, y, domain = classes()
+    model = TransferClassifierCV(class_weight={0: 1.0, 1: 60.0}, **QUICK).fit(X, y, sample_domain=domain)
+    product = model.predict_proba(X) * [1.0, 60.0]
+    np.testing.assert_array_equal(model.predict(X), model.classes_[product.argmax(axis=1)])
+
+
+@pytest.mark.parametrize("weight", [{0: float("nan"), 1: 1.0}, {0: -1.0, 1: 2.0}, {0: 0.0, 1: 0.0}, {0: 1.0, 7: 2.0}])
+def test_class_weights_that_are_none_are_refused(weight):
+    X, y, domain = classes()
+    with pytest.raises(ValueError, match="class_weight"):
+        TransferClassifierCV(class_weight=weight, **QUICK).fit(X, y, sample_domain=domain)
+
+
+def test_the_log_loss_is_that_of_the_probabilities_shown():
+    X, y, domain = classes()
+    model = TransferClassifierCV(KNeighborsClassifier(1), scoring="neg_log_loss", **QUICK)
+    evidence = model.fit(X, y, sample_domain=domain).evidence_
+    assert evidence.hypotheses[0].scores["neg_log_loss"].value >= np.log(0.025) - 1e-12
+
+
+@pytest.mark.parametrize(("metric", "labels"), [("roc_auc", "abc"), ("f1", "ab"), ("average_precision", "ab")])
+def test_a_metric_that_these_labels_do_not_have_is_refused_first(metric, labels, monkeypatch):
+    monkeypatch.setattr(Evaluator, "evaluate", lambda *args: pytest.fail("work was done"))
+    X, y, domain = problem()
+    names = np.array(list(labels))[np.digitize(y, [-0.3, 0.3][: len(labels) - 1])]
+    with pytest.raises(ValueError, match=rf"scoring has '{metric}', which .*make_scorer"):
+        TransferClassifierCV(scoring=metric, **QUICK).fit(X, names, sample_domain=domain)
+
+
+def test_scorers_without_names_of_their_own_are_told_apart():
+    X, y, domain = classes()
+    scorers = [make_scorer(fbeta_score, beta=2), make_scorer(fbeta_score, beta=1), make_scorer(partial(accuracy_score))]
+    model = TransferClassifierCV(scoring=scorers, **QUICK).fit(X, y, sample_domain=domain)
+    assert model.evidence_.metrics == ("fbeta_score", "fbeta_score 2", "accuracy_score")
+
+
+@pytest.mark.parametrize("kind", [TransferClassifierCV, TransferRegressorCV])
+def test_reversed_labels_are_reported_and_left_out(kind):
+    X, y, domain = problem(n_target=30)
+    y[domain > 0] *= -1
+    y = (y > 0).astype(int) if kind is TransferClassifierCV else y
+    evidence = kind(**QUICK).fit(X, y, sample_domain=domain).evidence_
+    assert evidence[1].findings[0] == "its labels look reversed"
+    assert (evidence[1].verdict, evidence[1].weight) == ("leave out", 0.0)
+
+
+def test_cv_may_not_divide_groups():
+    X, y, domain = problem()
+    with pytest.raises(ValueError, match=r"cv divides the group .* GroupKFold"):
+        TransferRegressorCV(cv=KFold(3), random_state=0).fit(
+            X, y, sample_domain=domain, groups=np.arange(domain.size) % 5
+        )
+
+
+def test_cv_of_one_fold_is_refused():
+    X, y, domain = problem()
+    halves = PredefinedSplit(np.repeat([-1, 0], 12))
+    with pytest.raises(ValueError, match="one fold: give a splitter with two folds or more"):
+        TransferRegressorCV(cv=halves, random_state=0).fit(X, y, sample_domain=domain)
+
+
+def test_sources_of_equal_labels_may_have_any_number():
+    X, y, domain = problem(n_sources=2, n_source=30)
+    y[domain == 2] = y[domain == 1]
+    swapped = np.where(domain > 0, 3 - domain, domain)
+    one, other = (TransferRegressorCV(**QUICK).fit(X, y, sample_domain=each) for each in (domain, swapped))
+    assert one.evidence_[1].weight == other.evidence_[2].weight
+    np.testing.assert_array_equal(one.predict(X), other.predict(X))
+
+
+def test_the_weight_of_domains_counts_that_of_a_method():
+    X, y, domain = classes(n_target=30)
+    model = TransferClassifierCV(
+        KNeighborsClassifier(), methods=["gapBoost"], sources="all", class_weight=None, **QUICK
+    )
+    model.set_params(estimator=None).fit(X, y, sample_domain=domain)
+    (boosted,) = (each for each in model.best_estimator_.models[1,] if each.form == "by domain")
+    own = boosted.estimator.sample_weight_
+    share = own[:30].sum() / own.sum()
+    others = model.domain_weight_[-1] * len(model.best_estimator_.models[1,]) - share
+    shares = {"half": 0.5, "natural": 30 / 90, "recalibrated": 0.0}
+    rest = [shares[each.form] for each in model.best_estimator_.models[1,] if each is not boosted]
+    assert others == pytest.approx(sum(rest))
+
+
+def test_copies_of_noise_make_no_column_important():
+    rng = np.random.default_rng(0)
+    X, y = np.tile(rng.normal(size=(30, 4)), (3, 1)), np.tile(rng.integers(2, size=30), 3)
+    domain = np.repeat([-1, 1], [30, 60])
+    model = TransferClassifierCV(sources="all", **QUICK).fit(X, y, sample_domain=domain)
+    found = column_importance(model, X, y, sample_domain=domain)
+    assert sum(each.low > 0 for each in found) <= 1
+
+
+def test_a_forced_choice_reports_the_model_that_is_fitted():
+    X, y, domain = problem()
+    for choice, place in (("none", 0), ("all", 1)):
+        evidence = TransferRegressorCV(sources=choice, **QUICK).fit(X, y, sample_domain=domain).evidence_
+        assert evidence.model == evidence.hypotheses[place].scores
+        assert repr(choice) in evidence.findings[0]
+
+
+def test_beliefs_leave_the_sum_of_the_prior_and_the_inequality():
+    rng = np.random.default_rng(0)
+    sets = [(), (1,), (2,), (1, 2)]
+    for odds in ({1: 50.0}, {1: 0.01, 2: 7.0}):
+        for permuted in ([], [1]):
+            prior = prior_weights(sets, 2, permuted, odds)
+            assert prior.sum() == pytest.approx(1.0)
+            evidence = np.array([0.0, *rng.normal(0, 5, size=3)])
+            weight = posterior_weights(prior, evidence)
+            assert weight @ evidence >= np.log(prior[0]) - 1e-12
+
+
+def test_the_headline_says_use_of_no_metric_that_falls():
+    X, y, domain = problem()
+    made = TransferRegressorCV(scoring="neg_median_absolute_error", **QUICK).fit(X, y, sample_domain=domain).evidence_
+    assert made.verdict == "use"
+    fallen = Score(-0.1, -0.2, 0.1)
+    shown = Evidence(made.hypotheses, made.sources, made.task, made.n_target, made.metrics, made.model,
+                     dict.fromkeys(made.metrics, fallen)).headline()  # fmt: skip
+    assert "Use" not in shown
+    assert "no better neg_median_absolute_error" in shown
+
+
+def test_evidence_keeps_open_intervals_through_json():
+    X, y, domain = problem()
+    made = TransferRegressorCV(**QUICK).fit(X, y, sample_domain=domain).evidence_
+    content = made.to_dict()
+    content["model"]["root mean squared error"] |= {"low": None, "high": None}
+    read = Evidence.from_dict(content).model["root mean squared error"]
+    assert (read.low, read.high) == (-np.inf, np.inf)
+
+
+def test_printed_odds_agree_with_the_verdict():
+    X, y, domain = problem(n_sources=2)
+    evidence = TransferRegressorCV(**QUICK).fit(X, y, sample_domain=domain).evidence_
+    for each, line in zip(evidence.sources, str(evidence).splitlines()[2:], strict=False):
+        if each.verdict == "use":
+            assert "to 1 for it" in line
+    assert "odds" in evidence._repr_html_()
+
+
+def test_sample_weight_is_refused_with_a_reason():
+    X, y, domain = problem()
+    with pytest.raises(TypeError, match=r"takes no sample_weight: .* give rows as often as they count"):
+        TransferRegressorCV().fit(X, y, sample_domain=domain, sample_weight=np.ones(y.size))
+
+
+def test_what_a_learner_says_is_not_lost():
+    from sklearn.linear_model import Ridge
+
+    X, y, domain = problem()
+    with pytest.raises(ValueError, match="alpha"):
+        TransferRegressorCV(Ridge(alpha=-1), **QUICK).fit(X, y, sample_domain=domain)
+
+
+def test_rank_sources_takes_frames_groups_and_beliefs_by_name():
+    pl = pytest.importorskip("polars")
+    X, y, domain = problem(n_sources=2, n_source=30)
+    frames = [pl.DataFrame(X[domain == k], schema=list("abcd")) for k in (-1, 1, 2)]
+    labels = [y[domain == k] for k in (-1, 1, 2)]
+    sources = {"north": (frames[1].select(list("dcba")), labels[1]), "south": (frames[2], labels[2])}
+    groups = [np.arange(len(each)) // 2 for each in labels]
+    plain = rank_sources((frames[0], labels[0]), sources, groups=groups, **QUICK)
+    assert any("of groups in the target" in found for found in plain["north"].findings)
+    believed = rank_sources((frames[0], labels[0]), sources, groups=groups, prior_odds={"south": 1e-6}, **QUICK)
+    assert believed["south"].weight < plain["south"].weight
+    with pytest.raises(ValueError, match="the target has nan for a label in row 3: leave out rows without a label"):
+        rank_sources((frames[0], np.where(np.arange(24) == 3, np.nan, labels[0])), sources, **QUICK)
+
+
+def test_explain_gives_columns_and_votes():
+    X, y, domain = problem()
+    model = TransferRegressorCV(**QUICK).fit(X, y, sample_domain=domain)
+    found = explain(model, X, y, sample_domain=domain, importance=True, row=X[0])
+    assert found.importance[0].name == "column 1"
+    total = sum(vote.weight * vote.predicted for vote in found.votes)
+    assert total == pytest.approx(float(model.predict(X[:1])[0]))
+    assert found.to_frame("importance")["name"].iloc[0] == "column 1" if pytest.importorskip("pandas") else True
