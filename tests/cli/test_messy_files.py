@@ -89,3 +89,14 @@ def test_a_model_of_messy_files_predicts_and_explains(files):
     told = run("explain", out, "--target", files / "target.xlsx", "--source", files / "old.csv", "--by", "floor")
     assert told.exit_code == 0, told.output
     assert "floor" in told.stdout
+
+
+def test_the_report_says_how_the_files_were_read(files, tmp_path):
+    out = tmp_path / "report.html"
+    done = run("compare", *options(files), "--quick", "--no-text", "--report", out)
+    assert done.exit_code == 0, done.output
+    text = out.read_text()
+    assert "--na k.A. --keep site --no-text" in text
+    assert "na=[&#39;k.A.&#39;]" in text
+    assert "text=False" in text
+    assert "with free text: as asked" in text

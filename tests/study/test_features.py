@@ -11,7 +11,7 @@ pd = pytest.importorskip("pandas")
 
 from sklearn.feature_extraction.text import TfidfVectorizer  # noqa: E402
 from sklearn.linear_model import Ridge  # noqa: E402
-from sklearn.pipeline import make_pipeline  # noqa: E402
+from sklearn.pipeline import Pipeline, make_pipeline  # noqa: E402
 
 from gapmin.study import Column, Schema, preprocessor  # noqa: E402
 from gapmin.study._dates import text_to_days  # noqa: E402
@@ -106,3 +106,27 @@ def test_dates_and_text_come_back_from_a_model_file(tmp_path):
     loaded = load_model(save_model(model, tmp_path / "model.skops")).model
     np.testing.assert_array_equal(loaded.predict(X), model.predict(X))
     assert loaded[0].get_feature_names_out().tolist() == names
+
+
+@pytest.mark.parametrize(
+    ("step", "name", "value", "said"),
+    [
+        ("date", "varies_", np.zeros((1, 6), dtype=np.int64), "dates have parts of a wrong kind"),
+        ("date", "varies_", np.zeros((2, 6), dtype=bool), "dates have parts for other columns"),
+        ("date", "feature_names_in_", np.array(["a", "b"]), "dates have names for other columns"),
+        ("text", "words_", np.zeros(2), "a text has words of a wrong kind"),
+        ("text", "words_", np.array(["a"] * 200), "a text has too many words"),
+        ("text", "idf_", np.zeros(3), "a text has words without a weight"),
+        ("text", "max_words", 10**9, "a text has too many words"),
+    ],
+)
+def test_altered_features_are_refused(tmp_path, step, name, value, said):
+    pytest.importorskip("skops")
+    from gapmin.saved import ModelFileError, save_model
+
+    frame = pd.DataFrame({"day": [1.0, 2.0], "text": ["a room", "a room with a view"]})
+    steps = {"date": DateFeatures().fit(frame[["day"]]), "text": TextFeatures().fit(frame[["text"]])}
+    setattr(steps[step], name, value)
+    model = Pipeline([("step", steps[step])])
+    with pytest.raises(ModelFileError, match=said):
+        save_model(model, tmp_path / "model.skops")

@@ -145,13 +145,13 @@ def test_zeros_far_below_the_rest_are_named_and_kept(study):
     made = study({"target": table(a=measure(1, low=90, high=180), b=counts), "source": table(a=pressure, b=counts)})
     assert (made.sources["source"][0]["a"] == 0).sum() == 3
     assert len(notes_on(made, "zeros far below every other value")) == 1
-    assert notes_on(made, "if they mean missing, add --na a=0")
+    assert notes_on(made, "if they mean missing, add --na 'a=0'")
 
 
 def test_a_column_with_one_value_in_one_file_is_named(study):
     made = study({"target": table(a=measure(1)), "north": table(a=[0] * N), "south": table(a=measure(2))})
     assert kinds(made)["a"] == "number"
-    assert notes_on(made, "column 'a' is 0 in every row of north but varies elsewhere: kept; if that means missing, ")
+    assert notes_on(made, "column 'a' has no value but '0' in north, and varies elsewhere: kept; if it means missing, ")
     made = study({"target": table(a=measure(1)), "north": table(a=[0] * N)}, na=["a=0"])
     assert made.sources["north"][0]["a"].isna().all()
 
@@ -201,5 +201,5 @@ def test_hospitals(study):
     }
     assert made.schema.classes == ("mild", "none found", "severe")
     assert notes_on(made, "'?' in columns 'pressure', 'vessels', among numbers or dates: taken as missing")
-    assert notes_on(made, "column 'cholesterol' is 0 in every row of zurich but varies elsewhere")
+    assert notes_on(made, "column 'cholesterol' has no value but '0' in zurich, and varies elsewhere")
     assert not notes_on(made, "pooled")

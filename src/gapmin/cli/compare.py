@@ -136,6 +136,9 @@ def _command(files: StudyFiles, asked: dict[str, Any], group: str | None, time: 
     words += [word for source in files.sources for word in ("--source", source)]
     words += ["--label", files.label]
     words += [word for name in files.drop if name != group for word in ("--drop", name)]
+    words += [word for token in files.na for word in ("--na", token)]
+    words += [word for name in files.keep for word in ("--keep", name)]
+    words += [] if files.text else ["--no-text"]
     given = {"task": files.task, "metric": asked["metric"], "group": group, "time": time}
     given |= {
         "time-limit": asked["time_limit"],

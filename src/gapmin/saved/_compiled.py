@@ -5,14 +5,18 @@ Everything here is checked before anything is built. `Attributes` are those of o
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from gapmin.saved import _types
 from gapmin.saved._archive import need
 
 Attributes = dict[str, Any]
+
+_MOST_WORDS = 100_000
 
 
 def check_tree(arguments: Any, state: Any, n_features_in: Any, n_outputs: Any) -> None:
@@ -219,6 +223,33 @@ def check_one_hot(found: Attributes) -> None:
         need(type(width) is int and width == groups - (drop is not None), "a one-hot encoder has a wrong width")
 
 
+def check_date_features(found: Attributes) -> None:
+    """Check which parts of dates are kept: truth values for each column, no indices."""
+    if "varies_" not in found:
+        return
+    varies = found["varies_"]
+    names: Any = found.get("feature_names_in_")
+    need(_is_array(varies, np.dtype(np.bool_), 2), "dates have parts of a wrong kind")
+    need(varies.shape == (found.get("n_features_in_"), 6) and _is_text(names), "dates have parts for other columns")
+    need(len(names) == len(varies), "dates have names for other columns")
+
+
+def check_text_features(found: Attributes) -> None:
+    """Check the words of a text: each has a weight, and there are no more than the setting says."""
+    if "words_" not in found:
+        return
+    need({"idf_", "max_words", "feature_names_in_"} <= set(found), "a text has not the parts of a text")
+    words, idf, most = found["words_"], found["idf_"], found["max_words"]
+    need(_is_text(words) and _is_array(idf, np.dtype(np.float64), 1), "a text has words of a wrong kind")
+    need(_is_text(found.get("feature_names_in_")), "a text has no name")
+    need(_is_count(most) and words.size <= most <= _MOST_WORDS, "a text has too many words")
+    need(idf.size == words.size and bool(np.isfinite(idf).all()), "a text has words without a weight")
+
+
+def _is_text(value: Any) -> bool:
+    return isinstance(value, np.ndarray) and value.dtype.kind == "U" and value.ndim == 1
+
+
 def check_random_state(found: Attributes) -> None:
     """Check a Mersenne Twister: NumPy follows its position without looking."""
     state: Any = found.get("state")
@@ -263,3 +294,15 @@ def _within(value: Any, size: int) -> bool:
     if not (isinstance(value, np.ndarray) and value.dtype.kind in "iu" and value.ndim == 1):
         return False
     return bool(((value >= 0) & (value < size)).all())
+
+
+FITTED_CHECKS: dict[str, Callable[[Attributes], None]] = {
+    **dict.fromkeys(_types.HISTOGRAM_ESTIMATORS, check_histogram_boosting),
+    **dict.fromkeys(_types.KERNEL_ESTIMATORS, check_kernel),
+    _types.FITTED_LEARNER: check_fitted_learner,
+    _types.MIXTURE: check_mixture,
+    _types.DATE_FEATURES: check_date_features,
+    _types.TEXT_FEATURES: check_text_features,
+    "sklearn.preprocessing._encoders.OneHotEncoder": check_one_hot,
+}
+"""What the attributes of a fitted object must be, beside plain values."""

@@ -227,18 +227,10 @@ class SchemaChecker:
                 self.check(value)
         if name in self._learner:
             self._check_settings(name, attributes)
-        if name in _types.HISTOGRAM_ESTIMATORS:
-            _compiled.check_histogram_boosting(self._decode_attributes(attributes))
-        elif name in _types.STAGED_ESTIMATORS and "estimators_" in attributes:
+        if name in _types.STAGED_ESTIMATORS and "estimators_" in attributes:
             self._check_stages(attributes)
-        elif name in _types.KERNEL_ESTIMATORS:
-            _compiled.check_kernel(self._decode_attributes(attributes))
-        elif name == _types.FITTED_LEARNER:
-            _compiled.check_fitted_learner(self._decode_attributes(attributes))
-        elif name == _types.MIXTURE:
-            _compiled.check_mixture(self._decode_attributes(attributes))
-        elif name == "sklearn.preprocessing._encoders.OneHotEncoder":
-            _compiled.check_one_hot(self._decode_attributes(attributes))
+        elif name in _compiled.FITTED_CHECKS:
+            _compiled.FITTED_CHECKS[name](self._decode_attributes(attributes))
 
     def _check_jobs(self, name: str, node: Any) -> None:
         """Refuse a number of processes that would bring a machine down: scikit-learn starts them all on predicting."""

@@ -37,6 +37,7 @@ KERNEL_ESTIMATORS = (
 )
 
 FITTED_LEARNER = "gapmin.transfer._fitting.FittedLearner"
+DATE_FEATURES, TEXT_FEATURES = _of("gapmin.study.features", "DateFeatures", "TextFeatures")
 MIXTURE = "gapmin.transfer.mixture.HypothesisMixture"
 
 GAPMIN_PARTS = (
@@ -45,7 +46,8 @@ GAPMIN_PARTS = (
     "gapmin.domains.TargetShuffleSplit",
     "gapmin.gap.PerformanceGap",
     "gapmin.linear._setting.Facts",
-    *_of("gapmin.study.features", "DateFeatures", "TextFeatures"),
+    DATE_FEATURES,
+    TEXT_FEATURES,
     FITTED_LEARNER,
     MIXTURE,
     *_of("gapmin.transfer.result", "Evidence", "Hypothesis", "Score", "SourceVerdict"),

@@ -26,6 +26,7 @@ _YEAR_LAST = re.compile(
 _TIME_ALONE = re.compile(_TIME)
 _EPOCH = datetime(1970, 1, 1)
 _SECONDS = 86_400
+_DAYS_OF_YEAR = 365.2425
 
 
 @lru_cache(maxsize=100_000)
@@ -102,3 +103,20 @@ def timestamps_to_days(column: pd.Series) -> NDArray[np.float64]:
     if getattr(column.dtype, "tz", None) is not None:
         column = column.dt.tz_localize(None)
     return np.asarray((column - pd.Timestamp(_EPOCH)).dt.total_seconds(), dtype=np.float64) / _SECONDS
+
+
+def days_to_years(days: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return days since 1970 as years with fractions, about."""
+    return 1970 + days / _DAYS_OF_YEAR
+
+
+def date_text(days: float) -> str:
+    """Return days since 1970 as a date, with the time unless it is midnight.
+
+    Examples
+    --------
+    >>> date_text(1.0), date_text(1.5)
+    ('1970-01-02', '1970-01-02 12:00')
+    """
+    minutes = np.datetime64(round(days * 1440), "m")
+    return str(minutes).replace("T", " ").removesuffix(" 00:00")

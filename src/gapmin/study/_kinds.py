@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from gapmin._utils.text import counted, format_number, quoted
+from gapmin._utils.text import counted, quoted
 
 from ._dates import days_come_first
 from ._left_out import FEWEST_COUNTED, counts_rows, is_identifier
@@ -247,16 +247,11 @@ def _constant_notes(names: Sequence[str], found: Mapping[str, Mapping[str, _InFi
         for file, each in found[name].items():
             if varies and each.only is not None and each.n_values >= max(FEWEST_COUNTED, each.n_missing):
                 notes.append(
-                    f"column {quoted(name)} is {_shown(each.only)} in every row of {file} but varies elsewhere: kept; "
-                    f"if that means missing, add --na {name}={each.only}"
+                    f"column {quoted(name)} has no value but {quoted(each.only)} in {file}, and varies elsewhere: "
+                    f"kept; if it means missing, add --na {quoted(f'{name}={each.only}')}"
                 )
     more = len(notes) - _FEW_NOTES
     return [*notes[:_FEW_NOTES], *([f"the same in {counted(more, 'more column')}"] if more > 0 else [])]
-
-
-def _shown(value: str) -> str:
-    number = parse_number(value)
-    return quoted(value) if np.isnan(number) else format_number(number)
 
 
 def _drop_notes(

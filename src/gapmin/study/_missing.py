@@ -135,7 +135,7 @@ def find_codes(
     for name, least in zeros.items():
         notes.append(
             f"column {quoted(name)} has zeros far below every other value (the next is {format_number(least)}): kept; "
-            f"if they mean missing, add --na {name}=0"
+            f"if they mean missing, add --na {quoted(f'{name}=0')}"
         )
     return found
 

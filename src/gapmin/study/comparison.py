@@ -12,7 +12,7 @@ from gapmin.transfer import Evidence
 
 from .compare import compare_study
 from .inputs import FilePath, TableInput, is_path
-from .model import StudyModel, fit_study
+from .model import StudyModel, fit_study, study_files
 from .result import StudyComparison
 from .splits import check_division, read_division
 from .study import Study, StudyFiles
@@ -79,7 +79,8 @@ class TableComparison:
         every = [self.files.target, *(given.values() if isinstance(given, Mapping) else given)]
         # The page shows the Python that does the same, which it cannot of frames.
         shown = None if isinstance(given, Mapping) or not all(map(is_path, every)) else self.files
-        return write_html(study_report(self.result, shown), path)
+        made_with = study_files(self.study, self.files.tables())
+        return write_html(study_report(self.result, shown, made_with), path)
 
     def to_frame(self) -> pd.DataFrame:
         """Return a frame with a row for each source: verdict, rows, evidence, weight."""

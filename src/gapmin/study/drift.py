@@ -10,6 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import ks_2samp
 
+from ._dates import date_text, days_to_years
+from .features import words_of
+
 if TYPE_CHECKING:
     from .study import Study
 
@@ -32,15 +35,15 @@ class ColumnDrift:
     name, kind : str
     is_label : bool
     distance : dict of source to float
-        From 0, the same, to 1: Kolmogorov and Smirnov's distance of numbers, the share that would have to change of
-        categories.
+        From 0, the same, to 1: Kolmogorov and Smirnov's distance of numbers and dates, the share that would have to
+        change of categories, and of the words of free text.
     missing : dict of file to float
         The share without a value; empty for the label.
     examples : dict of file to tuple of str
     edges : tuple of float
-        Of the bins of numbers; empty for categories, and where nothing is to be drawn.
+        Of the bins of numbers, and of dates as years; empty for others, and where nothing is to be drawn.
     levels : tuple of str
-        Of categories.
+        Of categories, or words.
     shares : dict of file to tuple of float
         Of each bin or level.
     """
@@ -94,12 +97,17 @@ def _drift(name: str, kind: str, values: Mapping[str, NDArray[Any]], *, is_label
     there = {file: ~pd.isna(each) for file, each in values.items()}
     missing = {} if is_label else {file: float(1 - each.mean()) for file, each in there.items()}
     known = {file: values[file][there[file]] for file in values}
-    examples = {file: tuple(_example(each) for each in pd.unique(each)[:MOST_EXAMPLES]) for file, each in known.items()}
-    if kind == "number":
+    shown_as = date_text if kind == "date" else _example
+    examples = {file: tuple(shown_as(each) for each in pd.unique(each)[:MOST_EXAMPLES]) for file, each in known.items()}
+    if kind in ("number", "date"):
         numbers = {file: each.astype(float) for file, each in known.items()}
+        if kind == "date":
+            numbers = {file: days_to_years(each) for file, each in numbers.items()}
         edges, shares = _binned(numbers)
         return ColumnDrift(name, kind, is_label, _distances(numbers), missing, examples, edges, (), shares)
-    texts = {file: pd.Series(each).map(str).to_numpy() for file, each in known.items()}
+    if kind == "text":
+        known = {file: np.array([word for text in each for word in words_of(text)]) for file, each in known.items()}
+    texts = {file: pd.Series(each, dtype=object).map(str).to_numpy() for file, each in known.items()}
     every = pd.Series(np.concatenate(list(texts.values()))).value_counts().index.tolist()
     counts = {file: _level_shares(each, every) for file, each in texts.items()}
     first, *others = counts

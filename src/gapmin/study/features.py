@@ -142,4 +142,15 @@ class TextFeatures(TransformerMixin, BaseEstimator):
 
 def _rows_of_words(X: Any) -> Iterator[list[str]]:
     for text in np.asarray(X, dtype=object)[:, 0].tolist():
-        yield [word[:_LONGEST_WORD] for word in _WORD.findall(text.lower())] if isinstance(text, str) else []
+        yield words_of(text) if isinstance(text, str) else []
+
+
+def words_of(text: str) -> list[str]:
+    """Return the words of a text in small letters.
+
+    Examples
+    --------
+    >>> words_of("A room, with a View!")
+    ['room', 'with', 'view']
+    """
+    return [word[:_LONGEST_WORD] for word in _WORD.findall(text.lower())]

@@ -112,7 +112,7 @@ def table_from_frame(frame: Any, name: str) -> TableFile:
     made = made.reset_index(drop=True)
     nested = [column for place, column in enumerate(made.columns) if _is_nested(made.iloc[:, place])]
     if nested:
-        notes.append(f"{name} has lists, records or bytes in {name_columns(nested)}: dropped")
+        notes.append(f"{name} has lists, records, bytes or complex numbers in {name_columns(nested)}: dropped")
         made = made.drop(columns=nested)
     return TableFile(None, name, name_table_columns(name, made, notes), tuple(notes))
 
@@ -141,9 +141,9 @@ def _is_frame(given: Any) -> bool:
 
 
 def _is_nested(column: pd.Series) -> bool:
-    """Whether a column holds lists, records or bytes."""
+    """Whether a column holds lists, records, bytes or complex numbers."""
     if column.dtype != object:
-        return False
+        return bool(column.dtype.kind == "c")
     first = next((value for value in column if not _is_gap(value)), None)
     return isinstance(first, list | tuple | dict | set | bytes | bytearray | np.ndarray)
 

@@ -186,7 +186,8 @@ def _provenance_section(
     tables = []
     if made_with:
         rows = [
-            [Entry(each.file), Entry(each.role), Entry(f"{each.n_rows:,}"), Entry(each.sha256)] for each in made_with
+            [Entry(each.file or each.name), Entry(each.role), Entry(f"{each.n_rows:,}"), Entry(each.sha256)]
+            for each in made_with
         ]
         tables.append(Table("Files", ["", "role", "rows used", "SHA-256"], rows, numeric=False))
     code = "\n\n".join(
