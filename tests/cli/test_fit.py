@@ -24,7 +24,6 @@ from gapmin.saved import ModelFileError, load_model, save_model  # noqa: E402
 from gapmin.saved._archive import pack  # noqa: E402
 from gapmin.study import answer, preprocessor, read_study, read_table  # noqa: E402
 from gapmin.study.model import StudyFile, load_study_model, with_file_rows  # noqa: E402
-from gapmin.study.words import decision  # noqa: E402
 from gapmin.transfer import explain as explain_rows  # noqa: E402
 from gapmin_support.checks import repeats  # noqa: E402
 from gapmin_support.commands import invoke  # noqa: E402
@@ -110,7 +109,7 @@ def test_a_fit_says_what_was_read_and_what_came_of_it(fitted, files):
     assert "note: dropped column 'id': as asked" in lines
     assert f"Predicting {LABEL} from 3 columns (1 number, 1 boolean, 1 category) ..." in lines
     model = load_study_model(out)
-    assert decision(model.evidence, worse=False) in lines
+    assert model.evidence.decision(worse=False) in lines
     alone = model.evidence.hypotheses[0].scores["error rate"].value
     assert f"{100 * alone:.1f}%" in next(line for line in lines if line.startswith("target alone"))
     weights = {
@@ -329,7 +328,7 @@ def test_a_stored_explanation_is_shown(fitted):
     assert done.exit_code == 0
     model = load_study_model(fitted[0])
     lines = done.stdout.splitlines()
-    assert lines[0] == decision(model.evidence, worse=False)
+    assert lines[0] == model.evidence.decision(worse=False)
     assert f"Rows of the sources by {LABEL}" in lines
     assert {line.split("  ")[0] for line in lines} >= {YES, NO, "t (target)", "a [red]", "<script>b"}
 

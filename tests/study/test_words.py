@@ -6,7 +6,7 @@ import pytest
 from gapmin.study.curve import LabelSaving
 from gapmin.study.methods import BASELINE, MODEL, TARGET_ONLY
 from gapmin.study.metrics import MethodScore, StudyMetric
-from gapmin.study.words import decision, labels_sentence, labels_that_would_tell, summarise
+from gapmin.study.words import labels_sentence, labels_that_would_tell, summarise
 from gapmin.transfer import Evidence, Hypothesis, SourceVerdict
 from gapmin.transfer.constants import VERDICTS
 
@@ -75,7 +75,7 @@ def test_every_outcome_has_a_next_step():
 
 
 def test_all_verdicts_are_in_the_decision():
-    said = decision(evidence("use", "leave out", "not needed beside the others"), worse=False)
+    said = evidence("use", "leave out", "not needed beside the others").decision(worse=False)
     assert said == "Use old. Leave out web. Not needed beside the others: bad."
 
 

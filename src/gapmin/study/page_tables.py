@@ -9,6 +9,7 @@ import numpy as np
 from gapmin.reporting.table import Entry, Table
 from gapmin.transfer import Evidence, Score
 from gapmin.transfer.result import shown as shown_score
+from gapmin.transfer.result import shown_odds
 
 from .drift import ColumnDrift
 from .methods import BASELINE, TARGET_ONLY
@@ -28,7 +29,7 @@ def evidence_table(evidence: Evidence) -> Table:
             Entry(each.name),
             Entry(each.verdict, best=each.verdict == "use"),
             Entry(f"{each.n_rows:,}"),
-            Entry(_short_odds(each.bayes_factor)),
+            Entry(shown_odds(each.bayes_factor)),
             Entry(_nats(each.evidence, errors.get(each.number))),
             Entry(f"{100 * each.weight:.0f}%"),
         ]
@@ -41,19 +42,6 @@ def evidence_table(evidence: Evidence) -> Table:
         rows,
         notes=[f"{each.name}: {found}" for each in evidence.sources for found in each.findings],
     )
-
-
-def _short_odds(bayes_factor: float) -> str:
-    """Return a Bayes factor as odds.
-
-    Examples
-    --------
-    >>> _short_odds(42.0), _short_odds(0.2), _short_odds(1e9), _short_odds(0.0)
-    ('42 to 1', '1 to 5.0', '10,000+ to 1', '1 to 10,000+')
-    """
-    size = bayes_factor if bayes_factor >= 1 else (1 / bayes_factor if bayes_factor > 0 else np.inf)
-    shown = "10,000+" if size > 10_000 else f"{size:,.0f}" if size >= 10 else f"{size:.1f}"
-    return f"{shown} to 1" if bayes_factor >= 1 else f"1 to {shown}"
 
 
 def _nats(evidence: float, error: float | None) -> str:

@@ -7,7 +7,8 @@ from math import ceil
 
 from gapmin._utils.text import counted, format_number, joined
 from gapmin.transfer import Evidence, SourceVerdict
-from gapmin.transfer.constants import LEAVE_OUT, NOT_NEEDED, UNDECIDED, USE, USE_FROM, VERDICTS
+from gapmin.transfer.constants import LEAVE_OUT, UNDECIDED, USE_FROM
+from gapmin.transfer.result import shown_odds
 
 from .curve import BEYOND, EXTRAPOLATED, NONE, LabelSaving
 from .methods import BASELINE, MODEL, TARGET_ONLY
@@ -42,7 +43,7 @@ def summarise(evidence: Evidence, metric: StudyMetric, scores: Sequence[MethodSc
     model, alone, guess = by_method[MODEL], by_method[TARGET_ONLY], by_method[BASELINE]
     worse = metric.loss(model.value) > metric.loss(alone.value)
     return Summary(
-        decision(evidence, worse),
+        evidence.decision(worse),
         "; ".join(f"{each.name}: {odds(each.bayes_factor)}" for each in evidence.sources)
         + f". Odds of {USE_FROM:.0f} to 1 decide.",
         _effect(metric, model, alone, guess),
@@ -50,43 +51,17 @@ def summarise(evidence: Evidence, metric: StudyMetric, scores: Sequence[MethodSc
     )
 
 
-def decision(evidence: Evidence, worse: bool) -> str:
-    """Say what to do with each source, from the verdicts alone.
-
-    Where the error does not fall although the evidence is for a source, the word "use" does not stand: the source makes
-    the true labels more probable, and that is all there is to say.
-    """
-    named = {said: [each.name for each in evidence.sources if each.verdict == said] for said in VERDICTS}
-    parts = []
-    if named[USE]:
-        fits = "fits" if len(named[USE]) == 1 else "fit"
-        parts.append(
-            f"{joined(named[USE])} {fits} the target, but the error does not fall"
-            if worse
-            else f"Use {joined(named[USE])}"
-        )
-    if named[UNDECIDED]:
-        parts.append(f"No evidence either way about {joined(named[UNDECIDED])}")
-    if named[LEAVE_OUT]:
-        parts.append(f"Leave out {joined(named[LEAVE_OUT])}")
-    if named[NOT_NEEDED]:
-        parts.append(f"Not needed beside the others: {joined(named[NOT_NEEDED])}")
-    return ". ".join(parts) + "."
-
-
 def odds(bayes_factor: float) -> str:
     """Return a Bayes factor as odds for or against.
 
     Examples
     --------
-    >>> odds(40.0), odds(0.2), odds(1e9), odds(0.0)
-    ('40 to 1 for it', '5.0 to 1 against it', 'more than 10,000 to 1 for it', 'more than 10,000 to 1 against it')
+    >>> odds(40.0), odds(0.2), odds(1e9)
+    ('40 to 1 for it', '5.0 to 1 against it', '10,000+ to 1 for it')
     """
-    side = "for it" if bayes_factor >= 1 else "against it"
-    size = bayes_factor if bayes_factor >= 1 else (1 / bayes_factor if bayes_factor > 0 else float("inf"))
-    if size > 10_000:
-        return f"more than 10,000 to 1 {side}"
-    return f"{size:,.0f} to 1 {side}" if size >= 10 else f"{size:.1f} to 1 {side}"
+    if bayes_factor >= 1:
+        return f"{shown_odds(bayes_factor)} for it"
+    return f"{shown_odds(1 / max(bayes_factor, 1e-300))} against it"
 
 
 def _effect(metric: StudyMetric, model: MethodScore, alone: MethodScore, guess: MethodScore) -> str:

@@ -17,7 +17,7 @@ NUMBERS = ("log_likelihood", "with_rows", "without_rows", "evidence", "evidence_
 ERROR_RATE, RMSE = ERRORS = ("error rate", "root mean squared error")
 """The metrics where no `scoring` is given; the lower, the better."""
 
-MOST_ODDS = 1_000_000
+MOST_ODDS = 10_000
 """Beyond which odds are not told apart."""
 
 
@@ -172,29 +172,40 @@ class Evidence:
         change = self.change[self.metrics[0]].value
         return change > 0 if self.metrics[0] in ERRORS else change < 0
 
-    def headline(self) -> str:
-        """Return the decision in a sentence or two, from the verdicts alone."""
+    def decision(self, worse: bool | None = None) -> str:
+        """Say what to do with each source, from the verdicts alone.
+
+        Parameters
+        ----------
+        worse : bool or None, default=None
+            Whether the model has a higher error than the target alone; None reads it off `change`. Where it has, the
+            word "use" does not stand: the source makes the true labels more probable, and that is all.
+        """
         if not self.sources:
             return "There is no source: the model is of the target alone."
         named = {said: [each.name for each in self.sources if each.verdict == said] for said in VERDICTS}
         parts = []
-        if named[USE]:
-            if self._is_worse:
-                parts.append(f"{joined(named[USE])}: more likely labels, but no better {self.metrics[0]}")
-            else:
-                parts.append(f"Use {joined(named[USE])}")
+        if named[USE] and (self._is_worse if worse is None else worse):
+            fits = "fits" if len(named[USE]) == 1 else "fit"
+            parts.append(f"{joined(named[USE])} {fits} the target, but the error does not fall")
+        elif named[USE]:
+            parts.append(f"Use {joined(named[USE])}")
         if named[UNDECIDED]:
             parts.append(f"No evidence either way about {joined(named[UNDECIDED])}")
         if named[LEAVE_OUT]:
             parts.append(f"Leave out {joined(named[LEAVE_OUT])}")
         if named[NOT_NEEDED]:
             parts.append(f"Not needed beside the others: {joined(named[NOT_NEEDED])}")
-        said = ". ".join(parts) + "."
-        if not self.model:
+        return ". ".join(parts) + "."
+
+    def headline(self) -> str:
+        """Return the decision, and the scores in the cross-validation that weighed the sources."""
+        said = self.decision()
+        if not self.model or not self.sources:
             return said
         metric, alone = self.metrics[0], self.hypotheses[0].scores[self.metrics[0]]
         model, change = self.model[metric], self.change[metric]
-        if not named[USE]:
+        if not self.used:
             return f"{said} Held-out {metric} of the model: {shown(model.value, metric)}."
         return (
             f"{said} Held-out {metric}: {shown(model.value, metric)} with, {shown(alone.value, metric)} without "
@@ -257,7 +268,7 @@ class Evidence:
     def __str__(self) -> str:
         lines = [self.headline(), ""]
         for each in self.sources:
-            lines.append(f"{each.name}: {each.verdict}, {odds_sentence(each.bayes_factor)}, weight {each.weight:.2f}")
+            lines.append(f"{each.name}: {each.verdict}, odds {shown_odds(each.bayes_factor)}, weight {each.weight:.2f}")
             lines += [f"  {found}" for found in each.findings]
         return "\n".join([*lines, *self.findings])
 
@@ -265,7 +276,7 @@ class Evidence:
         header = "".join(f"<th>{name}</th>" for name in ("source", "rows", "verdict", "odds", "weight", "noticed"))
         rows = "".join(
             f"<tr><td>{escape(each.name)}</td><td>{each.n_rows:,}</td><td>{each.verdict}</td>"
-            f"<td>{odds_sentence(each.bayes_factor)}</td><td>{each.weight:.2f}</td>"
+            f"<td>{shown_odds(each.bayes_factor)}</td><td>{each.weight:.2f}</td>"
             f"<td>{escape('; '.join(each.findings))}</td></tr>"
             for each in self.sources
         )
@@ -294,17 +305,17 @@ def _score(given: Mapping[str, Any]) -> Score:
     return Score(_number(given["value"], nan), _number(given["low"], -inf), _number(given["high"], inf))
 
 
-def odds_sentence(bayes_factor: float) -> str:
-    """Return the odds that a Bayes factor, by which verdicts go, stands for.
+def shown_odds(bayes_factor: float) -> str:
+    """Return the odds of a Bayes factor, by which verdicts go, rounded down: 18.9 to 1 is not yet 19 to 1.
 
     Examples
     --------
-    >>> odds_sentence(66.7), odds_sentence(0.25), odds_sentence(1e9)
-    ('odds 66 to 1 for it', 'odds 4 to 1 against it', 'odds over 1,000,000 to 1 for it')
+    >>> shown_odds(18.9), shown_odds(4.26), shown_odds(0.2), shown_odds(1e9), shown_odds(0.0)
+    ('18 to 1', '4.2 to 1', '1 to 5.0', '10,000+ to 1', '1 to 10,000+')
     """
-    odds, towards = (bayes_factor, "for") if bayes_factor >= 1 else (1 / max(bayes_factor, 1e-9), "against")
-    # Rounded down: 18.9 is not 19.
-    shown_odds = (
-        f"{floor(odds) if odds >= 10 else floor(10 * odds) / 10:,g}" if odds <= MOST_ODDS else f"over {MOST_ODDS:,}"
-    )
-    return f"odds {shown_odds} to 1 {towards} it"
+    size = bayes_factor if bayes_factor >= 1 else (1 / bayes_factor if bayes_factor > 0 else inf)
+    if size > MOST_ODDS:
+        text = f"{MOST_ODDS:,}+"
+    else:
+        text = f"{floor(size + 1e-9):,}" if size >= 10 else f"{floor(10 * size + 1e-9) / 10:.1f}"
+    return f"{text} to 1" if bayes_factor >= 1 else f"1 to {text}"
