@@ -79,7 +79,7 @@ def gapmtnn_epoch(
 
         L = [[F.cross_entropy(h[j](z[k]), batch[k][1]) for k in range(K)] for j in range(K)]  # L_k(h_j)
         nabla = [[_semantic(sums, counts, j, k) for k in range(K)] for j in range(K)]
-        r = [[_marginal(sums, counts, j, k) for k in range(K)] for j in range(K)]  # correction D7: the task means
+        r = [[_marginal(sums, counts, j, k) for k in range(K)] for j in range(K)]  # correction D7; printed: dist
         weighted_loss = [sum(Gamma[j, k] * L[j][k] for k in range(K)) for j in range(K)]
         nabla_of = [sum(Gamma[j, k] * nabla[j][k] for k in range(K) if k != j) for j in range(K)]
         r_of = [sum(Gamma[j, k] * r[j][k] for k in range(K) if k != j) for j in range(K)]
@@ -106,7 +106,7 @@ def gapmtnn_epoch(
     # line 6: update {Gamma^k} by optimizing over Eq. (gapmobj1) (given Phi and {h_k})
     sizes = [[len(y) for _, y in batch] for batch in batches]
     assert all(each == sizes[0] for each in sizes), "batches of one size, so that a mean over them is one over rows"
-    cost = np.mean(costs, axis=0)  # correction D10: over the epoch's batches; printed: given the last Phi and {h_k}
+    cost = np.mean(costs, axis=0)  # correction D10; printed: given Phi and {h_k}, as the epoch left them
     Gamma = torch.tensor(np.array([_best_on_simplex(row, lambda_3) for row in cost]))
     return Gamma, past
 

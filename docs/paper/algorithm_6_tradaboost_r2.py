@@ -62,7 +62,7 @@ def tradaboost_r2(
         total = sum(D_S) + sum(D_T)
         D_S, D_T = D_S / total, D_T / total
     # line 14: end for
-    last_half = slice(ceil(len(h) / 2) - 1, len(h))  # correction 9c: K is the number fitted
+    last_half = slice(ceil(len(h) / 2) - 1, len(h))  # correction 9c; printed: K, not the number fitted
 
     def f(x: Array) -> Array:
         # output: f(x) = sign(sum of alpha_k h_k(x) for k = ceil(K / 2), ..., K)

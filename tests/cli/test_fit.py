@@ -24,6 +24,7 @@ from gapmin.saved import ModelFileError, load_model, save_model  # noqa: E402
 from gapmin.saved._archive import pack  # noqa: E402
 from gapmin.study import answer, preprocessor, read_study, read_table  # noqa: E402
 from gapmin.study.model import StudyFile, load_study_model, with_file_rows  # noqa: E402
+from gapmin.study.words import decision  # noqa: E402
 from gapmin.transfer import explain as explain_rows  # noqa: E402
 from gapmin_support.checks import repeats  # noqa: E402
 from gapmin_support.commands import invoke  # noqa: E402
@@ -109,7 +110,7 @@ def test_a_fit_says_what_was_read_and_what_came_of_it(fitted, files):
     assert "note: dropped column 'id': as asked" in lines
     assert f"Predicting {LABEL} from 3 columns (1 number, 1 boolean, 1 category) ..." in lines
     model = load_study_model(out)
-    assert model.evidence.headline() in lines
+    assert decision(model.evidence, worse=False) in lines
     alone = model.evidence.hypotheses[0].scores["error rate"].value
     assert f"{100 * alone:.1f}%" in next(line for line in lines if line.startswith("target alone"))
     weights = {
@@ -125,7 +126,8 @@ def test_a_model_remembers_how_it_was_made(fitted, files):
     model = load_study_model(fitted[0])
     digest = hashlib.sha256((files / "<script>b.csv").read_bytes()).hexdigest()
     assert model.files[2] == StudyFile("source", "<script>b", "<script>b.csv", 50, digest)
-    assert model.asked == {"task": None, "drop": ["id"], "na": [], "keep": [], "text": True, "seed": 0}
+    read = {"task": None, "drop": ["id"], "na": [], "keep": [], "text": True}
+    assert model.asked == {**read, "seed": 0, "group": None, "time": None}
     evidence = model.pipeline["model"].evidence_
     assert [each.weight for each in model.evidence.hypotheses] == [each.weight for each in evidence.hypotheses]
     assert [each.name for each in model.evidence.sources] == model.source_names
@@ -327,7 +329,7 @@ def test_a_stored_explanation_is_shown(fitted):
     assert done.exit_code == 0
     model = load_study_model(fitted[0])
     lines = done.stdout.splitlines()
-    assert lines[0] == model.evidence.headline()
+    assert lines[0] == decision(model.evidence, worse=False)
     assert f"Rows of the sources by {LABEL}" in lines
     assert {line.split("  ")[0] for line in lines} >= {YES, NO, "t (target)", "a [red]", "<script>b"}
 

@@ -99,6 +99,14 @@ def test_a_folder_that_cannot_be_written_to_is_found_before_the_work(capsys, tmp
     assert "cannot be written to: Permission denied" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("command", ["compare", "fit"])
+def test_an_error_of_a_command_names_its_own_help(capsys, command):
+    assert cli._run([command, "--nonsense"]) == 2
+    said = capsys.readouterr().err
+    assert said.startswith(f"gapmin {command}: ")
+    assert said.endswith(f"(see gapmin {command} --help)\n")
+
+
 @pytest.mark.usefixtures("no_work")
 def test_unknown_command(capsys):
     assert cli._run(["dmeo"]) == 2

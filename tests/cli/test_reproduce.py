@@ -103,7 +103,7 @@ def test_finished_results_can_be_shown_without_their_data(offline, tmp_path, cap
     with Store(out).open() as store:
         store.add(made_up_outcome(cells[0]))
     assert cli._run(["reproduce", "table3", "--splits", "2", "--out", str(out)]) == 0
-    assert "0 cells run, 80 kept from before" in capsys.readouterr().out
+    assert "0 cells run, 120 kept from before" in capsys.readouterr().out
 
 
 def test_offline_in_a_process_of_its_own_the_exit_code_is_2(tmp_path):
@@ -172,16 +172,14 @@ def test_a_cell_that_fails_is_said_and_the_exit_code_is_1(tmp_path, monkeypatch,
     from gapmin.reproduce import rules
 
     def broken(*arguments):
-        raise ValueError("the disagreement cannot be measured")
+        raise ValueError("the gap cannot be measured")
 
     out = tmp_path / "results"
     with monkeypatch.context() as patched:
-        patched.setattr(rules, "disagreement", broken)
+        patched.setattr(rules, "weighted_gap", broken)
         assert cli._run(["reproduce", "table1", "--splits", "1", "--jobs", "1", "--out", str(out)]) == 1
     said = capsys.readouterr()
-    assert (
-        "failed: digits -> mnist, odd, gapBoost, split 0: ValueError: the disagreement cannot be measured" in said.err
-    )
+    assert "failed: digits -> mnist, odd, gapBoost, split 0: ValueError: the gap cannot be measured" in said.err
     assert "4 of 4 cells failed; --retry-failed runs them again" in said.err
     assert "4 cells failed and are left out" in (out / "table1.md").read_text()
     # Without the flag a failed cell is not run again; with it, it is.

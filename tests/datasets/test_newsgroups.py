@@ -38,6 +38,11 @@ def test_features_are_left_singular_vectors_of_both_domains_together():
     np.testing.assert_allclose(gram, np.diag(singular_values**2), atol=1e-8)
     assert (np.diff(singular_values) < 0).all()
     np.testing.assert_allclose(Z / Z.std(axis=0), X, atol=1e-10)
+    raw = load_newsgroups("rec vs sci", scaled="raw").stack()[0]
+    np.testing.assert_allclose(np.linalg.norm(raw, axis=0), 1)
+    np.testing.assert_allclose(raw * singular_values, Z, atol=1e-10)
+    with pytest.raises(ValueError, match="scaled is 'unit': use True, False or 'raw'"):
+        load_newsgroups("rec vs sci", scaled="unit")
 
     # The singular values are those of the words of these articles: W' u = s v with v of length one.
     words, group = _words(find_file("20newsgroups/20news-bydate_py3.pkz"))

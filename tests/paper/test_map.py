@@ -66,3 +66,17 @@ def test_every_citation_has_the_published_number_and_label():
             if not named and (statement["kind"] != kind.capitalize() or label not in ("", statement["label"])):
                 wrong.append(f"{path.relative_to(ROOT)}: {kind} {number} {label} is {statement}")
     assert not wrong, "\n".join(wrong)
+
+
+def test_every_correction_is_a_row_of_the_fidelity_page_with_the_print_beside_it():
+    rows = set(re.findall(r"^\| (\w+) \|", (ROOT / "docs" / "fidelity.md").read_text(), flags=re.MULTILINE))
+    marked = set()
+    for path in sorted((ROOT / "docs" / "paper").glob("*.py")):
+        comments = re.findall(r"# (corrections?\b.*)", path.read_text())
+        assert comments
+        for comment in comments:
+            names = re.fullmatch(r"corrections? (\w+)(?: and (\w+))?; printed: .+", comment)
+            assert names, f"{path.name} does not say which row and what is printed: {comment}"
+            marked.update(filter(None, names.groups()))
+    assert marked <= rows
+    assert {"1", "6", "9", "9b", "9c", "10", "11", "11b", "11c", "D1", "D2", "D7", "D10"} == marked

@@ -92,3 +92,9 @@ def test_labels_keep_their_order_and_their_distance(seed):
     assert places.mean() == pytest.approx(wanted.mean(), abs=1e-9) or (np.diff(wanted[order]) >= 0.1).any()
     far = np.arange(4.0)
     np.testing.assert_allclose(_spread(far, 0.1), far)
+
+
+def test_weights_are_drawn_under_names_of_the_domains():
+    mass = WeightMassDisplay(mass=[[0.2, 0.8], [0.5, 0.5]], domains=[-1, 1], names=["target", "old"]).plot()
+    assert [list(line.get_ydata()) for line in mass.lines_] == [[20, 50], [80, 50]]
+    assert [text.get_text() for text in mass.ax_.texts] == ["target", "old"]

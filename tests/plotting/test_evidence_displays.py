@@ -4,7 +4,7 @@ import pytest
 from matplotlib.figure import Figure as Canvas
 
 from gapmin.plotting import EvidenceDisplay
-from gapmin.plotting.evidence_displays import VERDICT_STYLES
+from gapmin.plotting.evidence_displays import VERDICT_STYLES, figure_names
 from gapmin.transfer import Evidence, Hypothesis, SourceVerdict
 from gapmin.transfer.constants import LEAVE_OUT_TO, USE_FROM, VERDICTS
 
@@ -81,3 +81,10 @@ def test_what_cannot_be_drawn():
         EvidenceDisplay(evidence={}, verdicts={})
     with pytest.raises(ValueError, match="the verdict of 'east' is 'maybe'"):
         EvidenceDisplay(evidence=EVIDENCE, verdicts={**SAID, "east": "maybe"})
+
+
+def test_long_names_stay_different_and_dollars_are_no_formula():
+    names = figure_names(["x" * 30 + "a", "x" * 30 + "b", "$a", "a$b$"])
+    assert len(set(names)) == 4
+    assert max(map(len, names)) <= 26
+    assert names[2:] == [r"\$a", r"a\$b\$"]

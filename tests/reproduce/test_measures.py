@@ -84,6 +84,18 @@ def test_the_settings_of_a_cell_reach_the_booster():
     assert (pooling.gamma, pooling.lam) == (0.8, 0.001)
 
 
+def test_the_authors_demo_has_raw_features_and_no_penalty(monkeypatch):
+    asked = []
+    monkeypatch.setattr(transfer, "load_newsgroups", lambda name, scaled: asked.append(scaled))
+    for protocol in ({"protocol": transfer.AUTHORS_DEMO}, {}):
+        transfer.problems(cell("transfer", "rec vs sci", "gapBoost", 0, 0, resample=True, train=0.1, **protocol))
+    assert asked == ["raw", True]
+    demo = {"resample": True, "protocol": transfer.AUTHORS_DEMO}
+    for name in ("AdaBoost_T", "AdaBoost_T&S", "TrAdaBoost", "TransferBoost", "gapBoost"):
+        assert transfer.method(name, demo, 0).estimator.lam == 1e-9
+        assert transfer.method(name, {"resample": True}, 0).estimator is None
+
+
 def test_an_unknown_kind_or_method_is_an_error():
     with pytest.raises(KeyError):
         find_measure("no such kind")

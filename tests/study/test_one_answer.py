@@ -143,7 +143,8 @@ def test_commands_say_it_too_with_one_process_and_with_two(name, tmp_path):
 def test_sources_with_more_rows_than_are_evaluated(tmp_path, monkeypatch):
     """The same rows are drawn for all; compare reads no fewer than fit."""
     for kind in (TransferClassifierCV, TransferRegressorCV):
-        monkeypatch.setattr(kind.__init__, "__kwdefaults__", {**kind.__init__.__kwdefaults__, "max_search_rows": 60})
+        initialise = kind.__init__.__wrapped__
+        monkeypatch.setattr(initialise, "__kwdefaults__", {**initialise.__kwdefaults__, "max_search_rows": 60})
     paths = write(STUDIES["opposite"], tmp_path)
     compared = compare_study(read_study(paths[0], paths[1:], "label"), quick=True, n_jobs=1, random_state=SEED)
     model = fit_study(StudyFiles(paths[0], paths[1:], "label"), n_jobs=1, random_state=SEED)

@@ -5,13 +5,13 @@ import pytest
 
 from gapmin.study.curve import LabelSaving
 from gapmin.study.methods import BASELINE, MODEL, TARGET_ONLY
-from gapmin.study.metrics import MethodScore, Metric
+from gapmin.study.metrics import MethodScore, StudyMetric
 from gapmin.study.words import decision, labels_sentence, labels_that_would_tell, summarise
 from gapmin.transfer import Evidence, Hypothesis, SourceVerdict
 from gapmin.transfer.constants import VERDICTS
 
 MINUS = "\N{MINUS SIGN}"
-RATE, AUC = Metric("error rate"), Metric("ROC AUC", True)
+RATE, AUC = StudyMetric("error rate"), StudyMetric("ROC AUC", True)
 
 
 def scores(model, alone=0.2, low=-0.02, high=0.05):

@@ -108,7 +108,7 @@ def errors_in_one_line(command: str, *, outcome: str) -> Iterator[None]:
     try:
         yield
     except (TableError, ModelFileError) as error:
-        refuse(command, f"{printable(str(error))} (see gapmin {command} --help)")
+        refuse(command, printable(str(error)))
     except KeyboardInterrupt:
         typer.echo(f"gapmin {command}: interrupted, {outcome}", err=True)
         raise typer.Exit(INTERRUPTED) from None

@@ -64,8 +64,10 @@ def print_study(study: Study, paths: Sequence[object], notes: Sequence[str]) -> 
 def print_evidence(model: StudyModel) -> None:
     """Print what the evidence says of the sources, and the errors."""
     from gapmin.study.page_tables import error_table, evidence_table
+    from gapmin.study.words import decision
 
-    typer.echo(printable(model.evidence.headline()))
+    change = model.evidence.change[model.evidence.metrics[0]]
+    typer.echo(printable(decision(model.evidence, change.value > 0)))
     print_tables([evidence_table(model.evidence), error_table(model.evidence)])
     print_notes(model.evidence.findings)
 

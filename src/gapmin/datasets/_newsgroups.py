@@ -21,6 +21,7 @@ from .catalogue import data_set
 
 NewsgroupsName = Literal["comp vs sci", "rec vs sci", "comp vs talk", "comp vs rec", "rec vs talk", "sci vs talk"]
 GroupPair = tuple[str, str]
+Scaling = bool | Literal["raw"]
 
 N_WORDS = 26_214
 N_SINGULAR_VECTORS = 100
@@ -44,17 +45,17 @@ _GROUPS: dict[NewsgroupsName, tuple[GroupPair, GroupPair]] = {
 
 @overload
 def load_newsgroups(
-    name: Literal["all"] = ..., *, data_home: str | os.PathLike[str] | None = ..., scaled: bool = ...
+    name: Literal["all"] = ..., *, data_home: str | os.PathLike[str] | None = ..., scaled: Scaling = ...
 ) -> list[TransferProblem]: ...
 @overload
 def load_newsgroups(
-    name: NewsgroupsName, *, data_home: str | os.PathLike[str] | None = ..., scaled: bool = ...
+    name: NewsgroupsName, *, data_home: str | os.PathLike[str] | None = ..., scaled: Scaling = ...
 ) -> TransferProblem: ...
 def load_newsgroups(
     name: NewsgroupsName | Literal["all"] = "all",
     *,
     data_home: str | os.PathLike[str] | None = None,
-    scaled: bool = True,
+    scaled: Scaling = True,
 ) -> TransferProblem | list[TransferProblem]:
     """Load one of the six 20 Newsgroups problems, or all of them.
 
@@ -72,9 +73,10 @@ def load_newsgroups(
         The folder of `20news-bydate_py3.pkz`, the cache file of scikit-learn's `fetch_20newsgroups`. By
         default the folder `20newsgroups` in the one that the environment variable `GAPMIN_DATA` names, or in
         the user's cache, to where scikit-learn downloads the articles if need be.
-    scaled : bool, default=True
+    scaled : bool or "raw", default=True
         Scale the singular vectors to unit variance, which is the paper's protocol as we read it. False leaves
-        them multiplied by their singular values, with which a logistic regression errs less.
+        them multiplied by their singular values, with which a logistic regression errs less. "raw" leaves each of
+        length one, as in the authors' demo; it goes with a learner that has no penalty.
 
     Returns
     -------
@@ -107,7 +109,9 @@ def load_newsgroups(
         raise ValueError(f"name is {name!r}: use 'all' or one of {', '.join(map(repr, _GROUPS))}")
     (corpus,) = data_set("newsgroups").files
     left, singular_values, labels, is_target = _decompose(name, corpus.find(data_home))
-    X = left / left.std(axis=0) if scaled else left * singular_values
+    if scaled not in (True, False, "raw"):
+        raise ValueError(f"scaled is {scaled!r}: use True, False or 'raw'")
+    X = left if scaled == "raw" else left / left.std(axis=0) if scaled else left * singular_values
     source, target = _GROUPS[name]
     description = f"20 Newsgroups: {target[0]} against {target[1]}, source {source[0]} against {source[1]}"
     return decomposed_problem(X, labels, is_target, name=name, train_size=0.1, description=description)

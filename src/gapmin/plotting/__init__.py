@@ -12,7 +12,6 @@ from .drawing import Figure, draw_png, draw_svg
 from .evidence_displays import EvidenceDisplay, figure_names
 from .gap_displays import GapDisplay, RiskBoundDisplay
 from .heat_maps import RelationDisplay, SurfaceDisplay
-from .method_comparison import MethodComparisonDisplay
 
 __all__ = [
     "WIDTH",
@@ -23,7 +22,6 @@ __all__ = [
     "EvidenceDisplay",
     "Figure",
     "GapDisplay",
-    "MethodComparisonDisplay",
     "RelationDisplay",
     "RiskBoundDisplay",
     "SensitivityDisplay",

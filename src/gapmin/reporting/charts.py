@@ -60,7 +60,7 @@ class IntervalChart:
 
 
 @dataclass(frozen=True)
-class Series:
+class ChartLine:
     """A line of a `LineChart`: through its points, or the points alone; `quiet` for what is there to compare with."""
 
     name: str
@@ -77,7 +77,7 @@ class LineChart:
     Attributes
     ----------
     title : str
-    series : sequence of Series
+    series : sequence of ChartLine
     x_name, y_name : str
     x_ticks, y_ticks : sequence of (float, str)
         Where the axes are labelled; empty takes round numbers.
@@ -85,7 +85,7 @@ class LineChart:
     """
 
     title: str
-    series: Sequence[Series]
+    series: Sequence[ChartLine]
     x_name: str
     y_name: str
     x_ticks: Sequence[Tick] = ()
@@ -105,7 +105,7 @@ class LineChart:
         ends = self._ends(1)
         return [(_percent(y, *ends), text) for y, text in self.y_ticks or round_ticks(*ends)]
 
-    def drawn(self, series: Series) -> list[Point]:
+    def drawn(self, series: ChartLine) -> list[Point]:
         """Return the points of a line in percent, from the left and from above."""
         xs, ys = self._ends(0), self._ends(1)
         return [(_percent(x, *xs), 100 - _percent(y, *ys)) for x, y in series.points]

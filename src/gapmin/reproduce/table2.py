@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from gapmin.reporting import Section, shown_name
 
-from .cells import Cell
+from .cells import Cell, SettingValue
 from .experiment import Experiment, Found, Plan
 from .names import BASELINES, GAPBOOST, POOLING, SOFT
 from .tables import AVERAGE, Block, Comparison, TransferGrid, at_most_printed, difference, duel_table, error_table
-from .transfer import NEWSGROUPS, OFFICE_CALTECH
+from .transfer import AUTHORS_DEMO, NEWSGROUPS, OFFICE_CALTECH
 from .verdicts import HOW, judge, verdict
 
 PRINTED_METHODS = (*BASELINES, GAPBOOST)
@@ -24,9 +24,16 @@ def grids(resample: bool) -> list[TransferGrid]:
     ]
 
 
+def demo_grid() -> TransferGrid:
+    """Return the printed methods on 20 Newsgroups under the protocol of the authors' demo."""
+    setting: dict[str, SettingValue] = {"resample": True, "train": 0.1, "protocol": AUTHORS_DEMO}
+    return TransferGrid("20 Newsgroups", NEWSGROUPS, PRINTED_METHODS, setting)
+
+
 def cells(plan: Plan) -> list[Cell]:
-    """Every booster in both modes, weighted pooling once."""
-    return [cell for resample in MODES.values() for grid in grids(resample) for cell in grid.cells(plan)]
+    """Every booster in both modes, weighted pooling once, and the authors' demo."""
+    ours = [grid for resample in MODES.values() for grid in grids(resample)]
+    return [cell for grid in (*ours, demo_grid()) for cell in grid.cells(plan)]
 
 
 def show(found: Found) -> Section:
@@ -41,12 +48,18 @@ def show(found: Found) -> Section:
         tables.append(
             duel_table(f"gapBoost {mode} against each", [Comparison(block, GAPBOOST, others) for block in blocks])
         )
+    block, mode = demo_grid().block(found), "under the authors' demo"
+    points += _verdicts(block, mode)
+    tables += [
+        error_table(f"Table 2, {mode}, error in %", "table2", [block], PRINTED_METHODS, GAPBOOST, notes=[DEMO_NOTE]),
+        duel_table(f"gapBoost {mode} against each", [Comparison(block, GAPBOOST, BASELINES)]),
+    ]
     return Section("Table 2: classification", [*INTRODUCTION, HOW], points, tables)
 
 
 def _verdicts(block: Block, mode: str) -> list[str]:
     means, where = block.means(AVERAGE), f"{block.heading} {mode}"
-    baseline, overall = block.lowest(AVERAGE, BASELINES), block.lowest(AVERAGE, CLASSIFIERS)
+    baseline, overall = block.lowest(AVERAGE, BASELINES), block.lowest(AVERAGE, list(means))
     times = sum(block.lowest(row, PRINTED_METHODS) == GAPBOOST for row in block.rows)
     behind = [row for row, of in block.rows.items() if not of[GAPBOOST].mean < of[BASELINES[0]].mean]
     return [
@@ -77,6 +90,10 @@ SETTINGS = (
     "20 Newsgroups: 10% of the target trains. Office-Caltech: 10 target rows train; errors are means of five binary "
     "problems. Features are 100 principal components scaled to unit variance, as the protocol has it. 20 rounds, "
     "logistic regression (lam 0.01), rho_S = log 1/2, rho_T = 0, gamma_max = 1/sqrt(N_T)."
+)
+DEMO_NOTE = (
+    "As in the authors' public demo: raw left singular vectors, logistic regression without a penalty (lam 1e-9), a "
+    "weighted bootstrap for every learner. Its vocabulary is not published with it: ours is that of the table above."
 )
 SEPARABLE = (
     "With weights, where the source is D or W, its few rows and the target's 10 are separable in so many dimensions: "

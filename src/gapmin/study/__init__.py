@@ -10,7 +10,7 @@ from .compare import check_study, compare_study
 from .comparison import TableComparison
 from .curve import LabelSaving
 from .methods import ALL_SOURCES, BASELINE, MODEL, TARGET_ONLY
-from .metrics import ClassScores, MethodScore, Metric, ValueScores
+from .metrics import ClassScores, MethodScore, StudyMetric, ValueScores
 from .preprocessing import preprocessor
 from .reading import TableFile, read_table, read_tables
 from .result import LearningCurve, StudyComparison, Summary
@@ -28,12 +28,12 @@ __all__ = [
     "LabelSaving",
     "LearningCurve",
     "MethodScore",
-    "Metric",
     "RowDivision",
     "Schema",
     "Study",
     "StudyComparison",
     "StudyFiles",
+    "StudyMetric",
     "Summary",
     "TableComparison",
     "TableError",

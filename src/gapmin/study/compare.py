@@ -20,8 +20,8 @@ from .answer import MAX_SEARCH_ROWS, column_names, gather, named, prepared, sear
 from .curve import LabelSaving, curve_sizes, labels_needed
 from .drift import measure_drift
 from .methods import MODEL, TARGET_ONLY
-from .metrics import Metric, class_scores, read_metric, score, score_methods, score_warnings, value_scores
-from .nested import MOST_COLUMNS, HeldOut, NestedData, from_evidence, joined, run_fold
+from .metrics import StudyMetric, class_scores, read_metric, score, score_methods, score_warnings, value_scores
+from .nested import MOST_SHUFFLED, HeldOut, NestedData, from_evidence, joined, run_fold
 from .result import NESTED, SHARED_ROWS, LearningCurve, StudyComparison
 from .splits import OuterFold, RowDivision, outer_folds
 from .study import Study
@@ -228,7 +228,7 @@ def _nested(
     n_train = min(int((rows.domain[each.train] < 0).sum()) for each in folds)
     # By time each fold trains on another number of rows; and where no source is used there is no saving to read off.
     sizes = curve_sizes(n_train) if division.time is None and with_curve else ()
-    columns = tuple(column.name for column in schema.columns)[:MOST_COLUMNS]
+    columns = tuple(column.name for column in schema.columns)[:MOST_SHUFFLED]
     data = NestedData(rows.frame, codes, rows.domain, rows.groups, schema, division.inner_cv(), sizes, columns, seed)
     return data, folds
 
@@ -246,7 +246,7 @@ def _run_folds(
 
 
 def _curve(
-    held_out: HeldOut, y: NDArray[Any], metric: Metric, data: NestedData, n_classes: int
+    held_out: HeldOut, y: NDArray[Any], metric: StudyMetric, data: NestedData, n_classes: int
 ) -> tuple[LearningCurve | None, LabelSaving | None]:
     """Return the scores by the number of target rows; its end is what the table of scores says."""
     if len(data.sizes) < 2:

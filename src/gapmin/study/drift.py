@@ -16,8 +16,8 @@ from .features import words_of
 if TYPE_CHECKING:
     from .study import Study
 
-MOST_LEVELS = 8
-N_BINS = 24
+_MOST_LEVELS_DRAWN = 8
+_N_BINS = 24
 N_DRAWN = 4
 """Distributions that are kept to be drawn: the label's and those of the three columns that differ most."""
 
@@ -112,7 +112,7 @@ def _drift(name: str, kind: str, values: Mapping[str, NDArray[Any]], *, is_label
     counts = {file: _level_shares(each, every) for file, each in texts.items()}
     first, *others = counts
     distance = {file: float(np.abs(counts[file] - counts[first]).sum() / 2) for file in others}
-    shown = tuple(every[:MOST_LEVELS])
+    shown = tuple(every[:_MOST_LEVELS_DRAWN])
     shares = {file: tuple(each[: len(shown)].tolist()) for file, each in counts.items()}
     return ColumnDrift(name, kind, is_label, distance, missing, examples, (), shown, shares)
 
@@ -150,7 +150,7 @@ def _binned(
     high = max(float(np.quantile(each, 0.99)) for each in sized)
     if not high > low:
         return (), None
-    edges = np.linspace(low, high, N_BINS + 1)
+    edges = np.linspace(low, high, _N_BINS + 1)
     shares = {
         file: tuple((np.histogram(np.clip(each, low, high), edges)[0] / max(each.size, 1)).tolist())
         for file, each in numbers.items()

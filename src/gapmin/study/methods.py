@@ -1,6 +1,6 @@
 """What is compared: the model, and what it has to be better than."""
 
-BASELINE, TARGET_ONLY, ALL_SOURCES, MODEL = METHODS = ("baseline", "target alone", "all sources", "the model")
+BASELINE, TARGET_ONLY, ALL_SOURCES, MODEL = COMPARED = ("baseline", "target alone", "all sources", "the model")
 
 DESCRIPTIONS = {
     BASELINE: "always the most frequent class, or the mean",

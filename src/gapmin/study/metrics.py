@@ -17,13 +17,13 @@ from gapmin.transfer.result import ERROR_RATE, RMSE
 from gapmin.transfer.scoring import Scoring
 
 from ._messages import TableError, did_you_mean
-from .methods import BASELINE, METHODS, MODEL, TARGET_ONLY
+from .methods import BASELINE, COMPARED, MODEL, TARGET_ONLY
 
 PERCENT = (ERROR_RATE, "accuracy", "balanced accuracy")
 
 
 @dataclass(frozen=True)
-class Metric:
+class StudyMetric:
     """What is measured.
 
     Attributes
@@ -41,7 +41,7 @@ class Metric:
 
         Examples
         --------
-        >>> Metric("error rate").shown(0.1234), Metric("ROC AUC", True).shown(0.9)
+        >>> StudyMetric("error rate").shown(0.1234), StudyMetric("ROC AUC", True).shown(0.9)
         ('12.3%', '0.900')
         """
         return f"{100 * value:.1f}%" if self.name in PERCENT else format_number(value)
@@ -51,25 +51,25 @@ class Metric:
         return 1 - value if self.higher_is_better else value
 
 
-CLASS_METRICS: dict[str, Metric] = {
-    "error_rate": Metric(ERROR_RATE),
-    "accuracy": Metric("accuracy", True),
-    "balanced_accuracy": Metric("balanced accuracy", True),
-    "roc_auc": Metric("ROC AUC", True),
-    "average_precision": Metric("average precision", True),
-    "f1": Metric("F1", True),
-    "log_loss": Metric("log loss"),
-    "brier_score": Metric("Brier score"),
+CLASS_METRICS: dict[str, StudyMetric] = {
+    "error_rate": StudyMetric(ERROR_RATE),
+    "accuracy": StudyMetric("accuracy", True),
+    "balanced_accuracy": StudyMetric("balanced accuracy", True),
+    "roc_auc": StudyMetric("ROC AUC", True),
+    "average_precision": StudyMetric("average precision", True),
+    "f1": StudyMetric("F1", True),
+    "log_loss": StudyMetric("log loss"),
+    "brier_score": StudyMetric("Brier score"),
 }
-VALUE_METRICS: dict[str, Metric] = {
-    "rmse": Metric(RMSE),
-    "mean_absolute_error": Metric("mean absolute error"),
-    "median_absolute_error": Metric("median absolute error"),
-    "r2": Metric("R squared", True),
+VALUE_METRICS: dict[str, StudyMetric] = {
+    "rmse": StudyMetric(RMSE),
+    "mean_absolute_error": StudyMetric("mean absolute error"),
+    "median_absolute_error": StudyMetric("median absolute error"),
+    "r2": StudyMetric("R squared", True),
 }
 
 
-def read_metric(name: str | None, task: str) -> Metric:
+def read_metric(name: str | None, task: str) -> StudyMetric:
     """Return the metric of that name, by default the error rate or the root mean squared error.
 
     Examples
@@ -89,7 +89,7 @@ def read_metric(name: str | None, task: str) -> Metric:
     return known[plain]
 
 
-def score(metric: Metric, predicted: Mapping[Any, Array], y: NDArray[Any], n_classes: int) -> dict[Any, Score]:
+def score(metric: StudyMetric, predicted: Mapping[Any, Array], y: NDArray[Any], n_classes: int) -> dict[Any, Score]:
     """Return the metric of several predictions with 95% intervals over the rows.
 
     `None` among the keys stands for the target alone; ``(key, "change")`` is the score of a key less that one's.
@@ -102,7 +102,7 @@ def score(metric: Metric, predicted: Mapping[Any, Array], y: NDArray[Any], n_cla
     return scoring.score(metric.name, {key: each[None] for key, each in predicted.items()}, y)
 
 
-def _scorer(metric: Metric, y: NDArray[Any], n_classes: int) -> Any:
+def _scorer(metric: StudyMetric, y: NDArray[Any], n_classes: int) -> Any:
     every = np.unique(y)
 
     def of_rows(model: Any, rows: Any, labels: NDArray[Any]) -> float:
@@ -180,13 +180,13 @@ class MethodScore:
 
 
 def score_methods(
-    metric: Metric, predicted: Mapping[str, Array], y: NDArray[Any], n_classes: int
+    metric: StudyMetric, predicted: Mapping[str, Array], y: NDArray[Any], n_classes: int
 ) -> tuple[MethodScore, ...]:
     """Return the scores of the baseline, the target alone, all sources and the model."""
     asked = {None if method == TARGET_ONLY else method: each for method, each in predicted.items()}
     found = score(metric, asked, y, n_classes)
     scores = []
-    for method in (each for each in METHODS if each in predicted):
+    for method in (each for each in COMPARED if each in predicted):
         one = found[None if method == TARGET_ONLY else method]
         change = Score(0.0, 0.0, 0.0) if method == TARGET_ONLY else found[method, "change"]
         parts = (one.value, one.low, one.high, change.value, change.low, change.high)
@@ -306,7 +306,7 @@ def value_scores(predicted: Array, y: NDArray[Any], seed: int) -> ValueScores:
     )
 
 
-def score_warnings(found: ClassScores | ValueScores, scores: Sequence[MethodScore], metric: Metric) -> list[str]:
+def score_warnings(found: ClassScores | ValueScores, scores: Sequence[MethodScore], metric: StudyMetric) -> list[str]:
     """Say where a model is of no use although its error looks small."""
     said = []
     if isinstance(found, ClassScores):

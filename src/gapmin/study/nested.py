@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 N_PERMUTATIONS = 3
-MOST_COLUMNS = 40
+MOST_SHUFFLED = 40
 """Columns whose importance is measured: each takes predictions of its own."""
 
 Place = tuple[str, int]

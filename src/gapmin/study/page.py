@@ -14,7 +14,7 @@ from gapmin.reporting.table import Entry, Table
 from ._metadata import StudyFile
 from .answer import MAX_SEARCH_ROWS
 from .metrics import ClassScores
-from .nested import MOST_COLUMNS
+from .nested import MOST_SHUFFLED
 from .page_charts import (
     calibration_chart,
     curve_chart,
@@ -133,8 +133,8 @@ def _importance_section(comparison: StudyComparison) -> Section:
     if not comparison.importance:
         return Section("What the model uses", ["Not measured in a quick comparison."])
     text = "Each column of the held-out rows is shuffled in turn. The more the loss rises, the more the model needs it."
-    more = comparison.n_columns > MOST_COLUMNS
-    notes = [f"The first {MOST_COLUMNS} columns were measured."] if more else []
+    more = comparison.n_columns > MOST_SHUFFLED
+    notes = [f"The first {MOST_SHUFFLED} columns were measured."] if more else []
     return Section("What the model uses", [text], charts=[importance_chart(comparison)], notes=notes)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from math import log
 
 from gapmin._utils.text import format_number
-from gapmin.reporting.charts import BarChart, Chart, IntervalChart, IntervalRow, LineChart, Series
+from gapmin.reporting.charts import BarChart, Chart, ChartLine, IntervalChart, IntervalRow, LineChart
 from gapmin.transfer import Evidence
 from gapmin.transfer.constants import USE_FROM
 
@@ -70,7 +70,7 @@ def curve_chart(comparison: StudyComparison) -> LineChart | None:
     if curve is None:
         return None
     series = [
-        Series(name, [(log(size), each.value) for size, each in zip(curve.sizes, curve.scores[name], strict=True)])
+        ChartLine(name, [(log(size), each.value) for size, each in zip(curve.sizes, curve.scores[name], strict=True)])
         for name in (TARGET_ONLY, MODEL)
     ]
     ends = ", ".join(f"{name} {comparison.metric.shown(curve.scores[name][-1].value)}" for name in (TARGET_ONLY, MODEL))
@@ -91,8 +91,8 @@ def calibration_chart(found: ClassScores) -> LineChart:
     return LineChart(
         "Are its probabilities right?",
         [
-            Series("the model", [(predicted, true) for predicted, true, _ in found.calibration]),
-            Series("right", [(0.0, 0.0), (1.0, 1.0)], dots=False, quiet=True),
+            ChartLine("the model", [(predicted, true) for predicted, true, _ in found.calibration]),
+            ChartLine("right", [(0.0, 0.0), (1.0, 1.0)], dots=False, quiet=True),
         ],
         f"predicted probability of {of}",
         "share that is true",
@@ -109,10 +109,10 @@ def scatter_chart(found: ValueScores, label: str) -> LineChart:
     return LineChart(
         "Predicted against actual",
         [
-            Series("a held-out row", found.points, line=False),
-            Series("right", [(low, low), (high, high)], dots=False, quiet=True),
+            ChartLine("a held-out row", found.points, line=False),
+            ChartLine("right", [(low, low), (high, high)], dots=False, quiet=True),
             *(
-                Series("band", [(low, low + side), (high, high + side)], dots=False, quiet=True)
+                ChartLine("band", [(low, low + side), (high, high + side)], dots=False, quiet=True)
                 for side in (-found.half_width, found.half_width)
             ),
         ],
@@ -139,5 +139,5 @@ def _distribution(drift: ColumnDrift) -> Chart | None:
         points = []
         for left, right, share in zip(drift.edges, drift.edges[1:], shares, strict=False):
             points += [(left, 100 * share), (right, 100 * share)]
-        series.append(Series(name, points, dots=False))
+        series.append(ChartLine(name, points, dots=False))
     return LineChart(title, series, title, "% of rows")

@@ -11,7 +11,7 @@ from gapmin.transfer.importance import ColumnImportance
 
 from .curve import LabelSaving
 from .drift import ColumnDrift
-from .metrics import ClassScores, MethodScore, Metric, ValueScores
+from .metrics import ClassScores, MethodScore, StudyMetric, ValueScores
 
 NESTED, SHARED_ROWS = "nested", "not nested"
 FORMAT = 2
@@ -80,7 +80,7 @@ class StudyComparison:
         quick comparison, the weights of the sources were chosen by the same rows.
     simplified : tuple of str
         What a quick comparison, or one with a time limit, left out.
-    metric : Metric
+    metric : StudyMetric
     scores : tuple of MethodScore
         Of the baseline, the target alone, all sources and the model.
     details : ClassScores or ValueScores
@@ -112,7 +112,7 @@ class StudyComparison:
     evidence: Evidence
     protocol: str
     simplified: tuple[str, ...]
-    metric: Metric
+    metric: StudyMetric
     scores: tuple[MethodScore, ...]
     details: ClassScores | ValueScores
     importance: tuple[ColumnImportance, ...]

@@ -11,18 +11,18 @@ from gapmin.transfer.constants import LEAVE_OUT, NOT_NEEDED, UNDECIDED, USE, USE
 
 from .curve import BEYOND, EXTRAPOLATED, NONE, LabelSaving
 from .methods import BASELINE, MODEL, TARGET_ONLY
-from .metrics import PERCENT, MethodScore, Metric
+from .metrics import PERCENT, MethodScore, StudyMetric
 from .result import Summary
 
 MINUS = "\N{MINUS SIGN}"
 
 
-def signed(value: float, metric: Metric, like: float) -> str:
+def signed(value: float, metric: StudyMetric, like: float) -> str:
     """Return a change with its sign: in points of percent, or with the digits of the score that changes.
 
     Examples
     --------
-    >>> rate, rmse = Metric("error rate"), Metric("root mean squared error")
+    >>> rate, rmse = StudyMetric("error rate"), StudyMetric("root mean squared error")
     >>> signed(-0.0125, rate, 0.2), signed(0.5, rmse, 12.0), signed(0.001, rmse, 3.78)
     ('−1.2', '+0.5', '0.00')
     """
@@ -36,7 +36,7 @@ def signed(value: float, metric: Metric, like: float) -> str:
     return size if float(size) == 0 else f"{MINUS if value < 0 else '+'}{size}"
 
 
-def summarise(evidence: Evidence, metric: Metric, scores: Sequence[MethodScore]) -> Summary:
+def summarise(evidence: Evidence, metric: StudyMetric, scores: Sequence[MethodScore]) -> Summary:
     """Say what the verdicts say, how sure that is, what it brings, and what to do next."""
     by_method = {each.method: each for each in scores}
     model, alone, guess = by_method[MODEL], by_method[TARGET_ONLY], by_method[BASELINE]
@@ -89,7 +89,7 @@ def odds(bayes_factor: float) -> str:
     return f"{size:,.0f} to 1 {side}" if size >= 10 else f"{size:.1f} to 1 {side}"
 
 
-def _effect(metric: Metric, model: MethodScore, alone: MethodScore, guess: MethodScore) -> str:
+def _effect(metric: StudyMetric, model: MethodScore, alone: MethodScore, guess: MethodScore) -> str:
     name = f"{metric.name[:1].upper()}{metric.name[1:]}"
     low, high = (signed(each, metric, alone.value) for each in (model.change_low, model.change_high))
     points = " points" if metric.name in PERCENT else ""

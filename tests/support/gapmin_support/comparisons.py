@@ -4,7 +4,7 @@ import numpy as np
 
 from gapmin.study.curve import LabelSaving
 from gapmin.study.drift import ColumnDrift
-from gapmin.study.methods import METHODS, MODEL, TARGET_ONLY
+from gapmin.study.methods import COMPARED, MODEL, TARGET_ONLY
 from gapmin.study.metrics import MethodScore, class_scores, read_metric, value_scores
 from gapmin.study.result import LearningCurve, StudyComparison
 from gapmin.study.words import summarise
@@ -28,7 +28,7 @@ def made_comparison(task="classification", names=("old", EVIL, "a" * 60), transf
     metric = read_metric(None, task)
     scores = tuple(
         MethodScore(name, 0.4 - k / 10, 0.3 - k / 10, 0.5 - k / 10, (1 - k) / 10, -0.3, 0.2)
-        for k, name in enumerate(METHODS)
+        for k, name in enumerate(COMPARED)
     )
     rng = np.random.default_rng(0)
     y = rng.integers(2, size=100) if task == "classification" else rng.normal(size=100)
