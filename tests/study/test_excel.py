@@ -145,3 +145,29 @@ def test_openpyxl_is_asked_for(tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "openpyxl", None)
     with pytest.raises(ImportError, match=r'pip install "gapmin\[excel\]"'):
         read_table(path)
+
+
+@pytest.mark.parametrize("name", [None, SHEET, "xl/workbook.xml", "xl/styles.xml"])
+def test_changed_bytes_end_in_a_table_or_one_line(tmp_path, name):
+    rng = np.random.default_rng(0)
+    rows = [["a", "b", "day"], *([k, f"word {k}", datetime.datetime(2020, 1, 1 + k)] for k in range(5))]
+    whole = write_sheets(tmp_path / "whole.xlsx", sheet=rows)
+
+    def change(content):
+        changed = bytearray(content)
+        for place in rng.integers(0, len(changed), size=rng.integers(1, 5)):
+            changed[place] = rng.integers(0, 256)
+        return bytes(changed)
+
+    refusals = []
+    for _ in range(25):
+        path = tmp_path / "changed.xlsx"
+        path.write_bytes(whole.read_bytes() if name else change(whole.read_bytes()))
+        if name:
+            change_member(path, name, change)
+        try:
+            read_table(path)
+        except TableError as error:
+            refusals.append(str(error))
+    assert refusals
+    assert not any("\n" in each for each in refusals)
