@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from gapmin._utils.text import counted
 from gapmin.reporting.table import Entry, Table
 from gapmin.transfer import Evidence, Score
 from gapmin.transfer.result import shown as shown_score
@@ -154,7 +155,7 @@ def drift_table(drift: Sequence[ColumnDrift], target: str) -> Table:
         "without a value",
         ["", *sources, *(f"missing, {name}" for name in (target, *sources))],
         rows,
-        notes=[f"{left:,} more columns differ less; --json has all."] if left else [],
+        notes=[f"{counted(left, 'more column')}, closer to the target; --json has all."] if left else [],
     )
 
 
@@ -176,7 +177,7 @@ def data_table(drift: Sequence[ColumnDrift]) -> Table:
         ["", "kind", *files],
         rows,
         numeric=False,
-        notes=[f"{left:,} more columns; --json has all."] if left else [],
+        notes=[f"{counted(left, 'more column')}; --json has all."] if left else [],
     )
 
 
