@@ -109,7 +109,9 @@ def permuted(state, order):
     for name, value in state.items():
         if name == "relation" or name.startswith(("losses.", "distances.")):
             new[name] = value[order][:, order]
-        elif name.startswith(("net.heads", "probes", "centroids", "task_weights", "discriminator.second")):
+        elif name.startswith(
+            ("net.heads", "probes", "centroids", "class_counts", "task_weights", "discriminator.second")
+        ):
             new[name] = value[order]
         elif name in ("critics.weight1", "critics.bias1"):
             new[name] = value.view(len(pairs), -1, *value.shape[1:])[at].flatten(0, 1)

@@ -38,6 +38,10 @@ class TaskRows:
         """How many rows each task has."""
         return [len(rows) for rows in self.tasks]
 
+    def class_counts(self, n_classes: int) -> Tensor:
+        """Return how many rows of each class (columns) each task (rows) has."""
+        return torch.stack([torch.bincount(self.y[torch.from_numpy(rows)], minlength=n_classes) for rows in self.tasks])
+
     def take(self, chosen: Sequence[Indices], device: torch.device | str = "cpu") -> Batch:
         """Return the batch of the chosen rows of each task."""
         rows = np.concatenate(chosen)

@@ -37,8 +37,27 @@ class RunningCost(nn.Module):
         self.weight.zero_()
 
 
+def common_classes(class_counts: ArrayLike) -> Array:
+    """Return for each two tasks whether they have a class in common; a task always has one with itself.
+
+    Parameters
+    ----------
+    class_counts : array-like of shape (K, classes)
+        How many rows of each class each task has.
+
+    Examples
+    --------
+    >>> common_classes([[5, 5, 0], [0, 3, 3], [4, 0, 0]])
+    array([[ True,  True,  True],
+           [ True,  True, False],
+           [ True, False,  True]])
+    """
+    has = np.asarray(class_counts) > 0
+    return np.asarray((has[:, None] & has[None]).any(axis=2) | np.eye(len(has), dtype=bool))
+
+
 def relation_costs(losses: ArrayLike, alignment: ArrayLike = 0.0, kind: str = "excess") -> Array:
-    """Return what a unit of weight on task k costs task j.
+    """Return what a unit of weight on task k costs task j; never below 0.
 
     Parameters
     ----------
@@ -48,7 +67,8 @@ def relation_costs(losses: ArrayLike, alignment: ArrayLike = 0.0, kind: str = "e
         lambda_1 times the semantic and lambda_2 times the marginal distances.
     kind : "excess", "printed" or "gap"
         "printed": L_k(h_j) as it is, so that a hard task loses its own weight to easy ones. "excess" and "gap"
-        subtract L_k(h_k), each task's own, as the definition of the performance gap does.
+        subtract L_k(h_k), each task's own, as the definition of the performance gap does. Where h_j does better on
+        task k than h_k the difference counts as 0: a task is never asked to prefer another's rows to its own.
 
     Examples
     --------
@@ -60,17 +80,17 @@ def relation_costs(losses: ArrayLike, alignment: ArrayLike = 0.0, kind: str = "e
     """
     cost = np.array(losses, dtype=np.float64)
     if kind != "printed":
-        cost = cost - np.diag(cost)
+        cost = np.maximum(cost - np.diag(cost), 0.0)
     spread = np.array(np.broadcast_to(np.asarray(alignment, dtype=np.float64), cost.shape))
     np.fill_diagonal(spread, 0.0)
-    return cost + spread
+    return np.asarray(np.maximum(cost + spread, 0.0))  # critics may estimate a distance below 0
 
 
 def relation_by_squares(costs: ArrayLike, strength: float) -> Array:
     """Return for each row the weights on the simplex that minimise ``cost . w + strength ||w||^2``.
 
     The minimiser is the projection of ``-cost / (2 strength)``; with strength 0 all weight is on the cheapest, shared
-    where several are.
+    where several are. An infinite cost means no weight.
 
     Examples
     --------

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from numbers import Real
 from typing import Any, Self
 
+import numpy as np
 import torch
 from sklearn.utils._param_validation import Interval, StrOptions
 from torch import Tensor
@@ -16,7 +17,7 @@ from gapmin.deep.critics import PENALTY_ON, PairCritics
 from gapmin.deep.heads import Batch, HeadOutputs, MultitaskNet, TaskHeads
 from gapmin.deep.losses import loss_matrix, own_losses
 from gapmin.deep.objectives._base import Objective, Step, both_present, row_counts
-from gapmin.deep.relations import RunningCost, relation_by_squares, relation_costs
+from gapmin.deep.relations import RunningCost, common_classes, relation_by_squares, relation_costs
 
 
 @dataclass(eq=False, repr=False)
@@ -116,6 +117,7 @@ class GapMTNN(Objective):
         K = net.n_tasks
         start = torch.eye(K) if self.initial_relation == "identity" else torch.full((K, K), 1 / K)
         self.register_buffer("relation", start)
+        self.register_buffer("class_counts", torch.ones(K, net.n_classes))
         self.losses, self.distances = RunningCost(K), RunningCost(K)
         width = net.hidden if self.centroid_space == "head" else net.in_features
         self.centroids = Centroids(K, net.n_classes, width, self.decay)
@@ -125,6 +127,13 @@ class GapMTNN(Objective):
         self.probes = None
         if self.relation_cost == "gap":
             self.probes = TaskHeads(K, net.in_features, net.hidden, net.n_classes, net.heads.activation)
+
+    def set_class_counts(self, class_counts: Tensor) -> None:
+        """Take in the tasks' classes: those without a common one never share."""
+        self.get_buffer("class_counts").copy_(class_counts)
+        allowed = torch.from_numpy(common_classes(class_counts.cpu())).to(self.relation)
+        start = self.relation * allowed
+        self._set_relation(start / start.sum(1, keepdim=True))
 
     def forward(self, batch: Batch) -> Step:
         """Return sum_j L^j + lambda_1 nabla_j + lambda_2 r_j for the relation at hand."""
@@ -188,6 +197,7 @@ class GapMTNN(Objective):
         """Solve for the relation, given the network."""
         if self.learn_relation:
             costs = relation_costs(self.losses.mean(), self.distances.mean(), self.relation_cost)
+            costs[~common_classes(self.get_buffer("class_counts").cpu())] = np.inf
             self._set_relation(relation_by_squares(costs, self.lambda_relation))
         self.losses.reset()
         self.distances.reset()
