@@ -12,7 +12,7 @@ LABEL_SETS = {
     "one class in common": ["012", "012", "234"],
 }
 SMALL = {"extractor": MLP(6, (16,)), "head_hidden": 16, "epochs": 2, "device": "cpu", "random_state": 0}
-COSTS = ["excess", "gap", "printed"]
+COSTS = ["crossfit", "excess", "gap", "printed"]
 
 
 def rows_of(label_sets, n=40):
@@ -51,5 +51,6 @@ def test_tasks_without_a_common_class_never_share(name, learn, cost):
     for record in clf.history_:
         relation = np.array(record["relation"])
         assert (relation[~common] == 0).all()
-        assert (relation[common] > 0).all()  # so large a lambda shares where it may
+        if cost != "crossfit" or not learn:  # which shares with nobody until a probe has learnt something
+            assert (relation[common] > 0).all()  # so large a lambda shares where it may
         np.testing.assert_allclose(relation.sum(1), 1, atol=1e-6)

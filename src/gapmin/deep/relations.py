@@ -31,10 +31,10 @@ class RunningCost(nn.Module):
         """Return the mean so far; 0 where nothing was seen."""
         return (self.total / self.weight.clamp_min(1e-12)).double().cpu().numpy()
 
-    def reset(self) -> None:
-        """Forget the batches: an epoch begins."""
-        self.total.zero_()
-        self.weight.zero_()
+    def fade(self, share: float = 0.0) -> None:
+        """Leave `share` of the weight of what was seen: an epoch begins."""
+        self.total *= share
+        self.weight *= share
 
 
 def common_classes(class_counts: ArrayLike) -> Array:
@@ -105,6 +105,45 @@ def relation_by_squares(costs: ArrayLike, strength: float) -> Array:
         return np.asarray(cheapest / cheapest.sum(axis=1, keepdims=True))
     # Only differences within a row count: taken first, costs far from zero lose no digits.
     return project_simplex((least - given) / (2 * strength))
+
+
+def relation_by_sizes(costs: ArrayLike, strength: float, sizes: ArrayLike) -> Array:
+    """Return for each row the weights that minimise ``cost . w + strength sum_k w_k^2 / size_k`` on the simplex.
+
+    The sum is the variance term of the theorem on task weighting: a large task's rows vary less. The minimiser is the
+    projection of ``-cost_k size_k / (2 strength)`` in the norm that divides by the sizes:
+    ``w_k = size_k max(0, level - cost_k) / (2 strength)``, with the level at which the weights sum to 1. With strength
+    0 all weight is on the cheapest, by size where several are. An infinite cost means no weight.
+
+    Parameters
+    ----------
+    costs : array-like of shape (rows, K)
+    strength : float
+    sizes : array-like of shape (K,)
+        Of the tasks; only their ratios to their mean count.
+
+    Examples
+    --------
+    A small task learns from a large one that costs it nothing, which has no use for the small one:
+
+    >>> relation_by_sizes([[0.0, 0.0], [0.0, 0.0]], strength=0.05, sizes=[1, 9])
+    array([[0.1, 0.9],
+           [0.1, 0.9]])
+    """
+    given, n = np.asarray(costs, dtype=np.float64), np.asarray(sizes, dtype=np.float64)
+    n = n / n.mean()
+    above = given - given.min(axis=1, keepdims=True)  # only differences count
+    if strength == 0:
+        weights = np.where(above == 0, n, 0.0)
+        return np.asarray(weights / weights.sum(axis=1, keepdims=True))
+    order = np.argsort(above, axis=1, kind="stable")
+    cost, size = np.take_along_axis(above, order, axis=1), n[order]
+    # The level if the cheapest, the two cheapest, ... had weight: the true one is the least of them.
+    with np.errstate(invalid="ignore"):
+        spent = np.cumsum(np.where(np.isfinite(cost), cost * size, np.inf), axis=1)
+    level = ((2 * strength + spent) / np.cumsum(size, axis=1)).min(axis=1, keepdims=True)
+    weights = n * np.maximum(level - above, 0.0)
+    return np.asarray(weights / weights.sum(axis=1, keepdims=True))
 
 
 def relation_by_norm(costs: ArrayLike, strength: float) -> Array:

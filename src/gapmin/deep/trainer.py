@@ -119,6 +119,7 @@ class Trainer(TrainingConfig):
             For the objective to look at after each epoch.
         """
         self.validates = validation is not None
+        rows.split_in_halves(self.seed)
         share = self.engine.rows
         try:
             with self.engine.training(self.objective, self.path) as self._forward:
