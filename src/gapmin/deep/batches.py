@@ -68,10 +68,9 @@ class TaskRows:
             x = torch.stack([item[0] if isinstance(item, (tuple, list)) else item for item in items]).float()
         if self.channels_last and x.ndim == 4:
             x = x.contiguous(memory_format=torch.channels_last)
-        y, half = (
-            None if each is None else each[torch.from_numpy(rows)].to(device, non_blocking=True)
-            for each in (self.y, self.half)
-        )
+        chosen_rows = torch.from_numpy(rows)
+        y = self.y[chosen_rows].to(device, non_blocking=True)
+        half = None if self.half is None else self.half[chosen_rows].to(device, non_blocking=True)
         return Batch(x.to(device, non_blocking=True), y, [len(each) for each in chosen], half)
 
     def in_order(self, batch_size: int, device: torch.device | str = "cpu") -> Iterator[Batch]:

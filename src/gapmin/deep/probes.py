@@ -148,9 +148,8 @@ class ProbeScores(nn.Module):
 
     def costs(self, class_counts: ArrayLike) -> Array:
         """Return `teaching_costs` of what was seen."""
-        return teaching_costs(
-            *(each.double().cpu().numpy() for each in (self.errors, self.squares, self.counts)), class_counts
-        )
+        errors, squares, counts = (each.double().cpu().numpy() for each in (self.errors, self.squares, self.counts))
+        return teaching_costs(errors, squares, counts, class_counts)
 
 
 def teaching_costs(errors: ArrayLike, squares: ArrayLike, counts: ArrayLike, class_counts: ArrayLike) -> Array:

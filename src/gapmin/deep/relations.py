@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import torch
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 from torch import Tensor, nn
 
 from gapmin._utils.typing import Array
@@ -37,7 +37,7 @@ class RunningCost(nn.Module):
         self.weight *= share
 
 
-def common_classes(class_counts: ArrayLike) -> Array:
+def common_classes(class_counts: ArrayLike) -> NDArray[np.bool_]:
     """Return for each two tasks whether they have a class in common; a task always has one with itself.
 
     Parameters
