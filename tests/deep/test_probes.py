@@ -42,13 +42,13 @@ def test_a_row_trains_the_probe_of_its_half_and_task_alone_and_no_features(sizes
     for k in range(3):
         for h in (0, 1):
             trained = bool(((task == k) & (half.numpy() == h)).any())
-            assert bool(probes.weight.grad[k, h].any()) == trained
+            assert bool(probes.weight.grad[k, 3 * h : 3 * h + 3].any()) == trained
 
 
 def test_no_probe_is_scored_on_rows_that_train_it():
     probes, (z, y, half) = probes_of(), rows_of()
     before = probes.errors(z, y, half)
-    probes.weight.data[:, 0] += 1.0 + torch.rand_like(probes.weight[:, 0])
+    probes.weight.data[:, :3] += 1.0 + torch.rand_like(probes.weight[:, :3])
     changed = (probes.errors(z, y, half) != before).any(1)
     assert torch.equal(changed, half == 1)
 
@@ -60,7 +60,7 @@ def test_errors_are_one_less_the_probability_of_the_label():
     found = probes.errors(z, y, half)
     for i in range(len(y)):
         for k in range(3):
-            logits = probes.weight[k, 1 - half[i]] @ rows[i] + probes.bias[k, 1 - half[i]]
+            logits = (probes.weight[k] @ rows[i] + probes.bias[k]).view(2, 3)[1 - half[i]]
             assert found[i, k].item() == pytest.approx(1 - logits.softmax(0)[y[i]].item(), abs=1e-5)
 
 

@@ -37,8 +37,9 @@ class CrossFitProbes(nn.Module):
     def __init__(self, n_tasks: int, in_features: int, n_classes: int) -> None:
         super().__init__()
         self.n_tasks, self.n_classes = n_tasks, n_classes
-        self.weight = nn.Parameter(torch.zeros(n_tasks, 2, n_classes, in_features))
-        self.bias = nn.Parameter(torch.zeros(n_tasks, 2, n_classes))
+        # Of the probe of half 0, then of half 1. Three axes: four would be taken for those of images.
+        self.weight = nn.Parameter(torch.zeros(n_tasks, 2 * n_classes, in_features))
+        self.bias = nn.Parameter(torch.zeros(n_tasks, 2 * n_classes))
         self.register_buffer("moments", torch.zeros(2, in_features))
         self.register_buffer("moments_weight", torch.zeros(()))
 
@@ -71,12 +72,10 @@ class CrossFitProbes(nn.Module):
         rows = self._standardised(z)
         K, C = self.n_tasks, self.n_classes
         if len(set(sizes)) == 1:
-            both = torch.baddbmm(
-                self.bias.view(K, 1, 2 * C), rows.view(K, sizes[0], -1), self.weight.view(K, 2 * C, -1).transpose(1, 2)
-            )
+            both = torch.baddbmm(self.bias.unsqueeze(1), rows.view(K, sizes[0], -1), self.weight.transpose(1, 2))
         else:
-            weight, bias = self.weight.view(K, 2 * C, -1).unbind(), self.bias.view(K, 2 * C).unbind()
-            both = torch.cat([F.linear(*each) for each in zip(rows.split(list(sizes)), weight, bias, strict=True)])
+            parts = zip(rows.split(list(sizes)), self.weight.unbind(), self.bias.unbind(), strict=True)
+            both = torch.cat([F.linear(*each) for each in parts])
         logits = both.view(-1, 2, C)[torch.arange(len(y), device=y.device), half]
         has = (class_counts > 0).sum(1, keepdim=True)
         balance = class_counts.sum(1, keepdim=True) / (has * class_counts).clamp_min(1)
@@ -100,7 +99,8 @@ class CrossFitProbes(nn.Module):
         return found
 
     def _errors(self, rows: Tensor, y: Tensor, trained_on: int) -> Tensor:
-        weight, bias = self.weight[:, trained_on].flatten(0, 1), self.bias[:, trained_on].flatten()
+        of_half = slice(trained_on * self.n_classes, (trained_on + 1) * self.n_classes)
+        weight, bias = self.weight[:, of_half].flatten(0, 1), self.bias[:, of_half].flatten()
         logits = F.linear(rows, weight, bias).view(-1, self.n_tasks, self.n_classes)
         of_label = logits.gather(2, y.view(-1, 1, 1).expand(-1, self.n_tasks, 1)).squeeze(2)
         return 1 - torch.exp(of_label - logits.logsumexp(2))

@@ -185,11 +185,14 @@ class GapMTNN(Objective):
             if self.net.n_tasks > 1:
                 terms = {"semantic": torch.zeros_like(loss), "marginal": torch.zeros_like(loss)}
         else:
-            pairs, rows = self.net.heads.chosen_pairs(z, batch.sizes, sources)
+            aligns = any(self._weight_of(name) for name in ("lambda_semantic", "lambda_marginal"))
+            pairs, rows = self.net.heads.chosen_pairs(z, batch.sizes, sources, with_hidden=aligns)
             loss, losses = chosen_losses(pairs.logits, batch.y, rows, batch.sizes, sources, self.relation)
-            chosen = self.relation * (1 - torch.eye(len(sources)).to(self.relation))
-            aligned, _, terms = self._align(pairs, batch, *chosen.nonzero(as_tuple=True))
-            loss = loss + aligned
+            terms = {"semantic": torch.zeros_like(loss), "marginal": torch.zeros_like(loss)}
+            if aligns:
+                chosen = self.relation * (1 - torch.eye(len(sources)).to(self.relation))
+                aligned, _, terms = self._align(pairs, batch, *chosen.nonzero(as_tuple=True))
+                loss = loss + aligned
         if isinstance(self.probes, CrossFitProbes) and batch.half is not None:
             n_batches = self.get_buffer("n_batches")
             if self.training:
