@@ -26,12 +26,19 @@ FIRST_SEED = 100
 VARIANTS = {
     "Uniform": Uniform,
     "defaults": GapMTNN,
+    "relation_cost='excess'": lambda: GapMTNN(relation_cost="excess"),  # what is changed below, too
     "printed()": GapMTNN.printed,
-    **{f"lambda_semantic={value:g}": lambda value=value: GapMTNN(lambda_semantic=value) for value in (1.0, 100.0)},
-    **{f"lambda_relation={value:g}": lambda value=value: GapMTNN(lambda_relation=value) for value in (0.5, 2.0)},
+    **{
+        f"lambda_semantic={value:g}": lambda value=value: GapMTNN(relation_cost="excess", lambda_semantic=value)
+        for value in (1.0, 100.0)
+    },
+    **{
+        f"lambda_relation={value:g}": lambda value=value: GapMTNN(relation_cost="excess", lambda_relation=value)
+        for value in (0.5, 2.0)
+    },
     "relation_cost='gap'": lambda: GapMTNN(relation_cost="gap"),
-    "centroid_space='extractor'": lambda: GapMTNN(centroid_space="extractor"),
-    "learn_relation=False": lambda: GapMTNN(learn_relation=False),
+    "centroid_space='extractor'": lambda: GapMTNN(relation_cost="excess", centroid_space="extractor"),
+    "learn_relation=False": lambda: GapMTNN(relation_cost="excess", learn_relation=False),
 }
 
 

@@ -113,11 +113,12 @@ def gradients(objective, batch):
     return {name: value.grad.clone() for name, value in objective.net.named_parameters()}
 
 
+@pytest.mark.parametrize("cost", ["crossfit", "excess"])
 @pytest.mark.parametrize("space", ["head", "extractor"])
 @pytest.mark.parametrize("weight", ["lambda_semantic", "lambda_marginal"])
-def test_alignment_moves_the_extractor_and_no_head(weight, space):
+def test_alignment_moves_the_extractor_and_no_head(weight, space, cost):
     net, batch = problem()
-    off = {"lambda_semantic": 0.0, "lambda_marginal": 0.0}
+    off = {"lambda_semantic": 0.0, "lambda_marginal": 0.0, "relation_cost": cost, "initial_relation": "uniform"}
     without = gradients(GapMTNN(**off, centroid_space=space).setup(net), batch)
     aligned = gradients(GapMTNN(**(off | {weight: 5.0}), centroid_space=space).setup(net), batch)
     for name, gradient in aligned.items():
@@ -158,7 +159,11 @@ def test_equal_tasks_are_aligned_already():
     heads = net.heads
     for parameter in heads.parameters():
         parameter.data[:] = parameter.data[:1].clone()
-    terms = GapMTNN().setup(net)(same).terms
-    assert terms["semantic"] < 1e-10
-    assert terms["marginal"] < 1e-10
-    torch.testing.assert_close(GapMTNN().setup(net)(same).loss, Uniform().setup(net)(same).loss)
+    for cost in ("crossfit", "excess"):
+        objective = GapMTNN(
+            relation_cost=cost, initial_relation="uniform", lambda_semantic=10.0, lambda_marginal=0.1
+        ).setup(net)
+        step = objective(same)
+        assert step.terms["semantic"] < 1e-10
+        assert step.terms["marginal"] < 1e-10
+        torch.testing.assert_close(step.loss, Uniform().setup(net)(same).loss)

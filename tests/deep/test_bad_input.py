@@ -197,13 +197,14 @@ def test_tasks_may_differ_in_their_classes(objective, rng):
     assert all(np.isfinite(record["loss"]) for record in clf.history_)
 
 
-def test_a_class_of_one_task_alone_has_no_semantic_distance(rng):
-    """Tasks without a class in common: only the distance of their means is left."""
+@pytest.mark.parametrize("cost", ["crossfit", "excess"])
+def test_tasks_without_a_class_in_common_are_not_aligned(cost, rng):
     X, _, task = data(rng, 40)
     y = np.where(task == "a", 0, 2) + (X[:, 0] > 0)
-    clf = GapMTNNClassifier(epochs=2, lr=0.01, random_state=0, device="cpu").fit(X, y, sample_task=task)
-    assert all(record["semantic"] == 0 for record in clf.history_)
-    assert all(record["marginal"] > 0 for record in clf.history_)
+    aligned = {"relation_cost": cost, "lambda_semantic": 10.0, "lambda_marginal": 0.1}
+    clf = GapMTNNClassifier(epochs=2, lr=0.01, random_state=0, device="cpu", **aligned).fit(X, y, sample_task=task)
+    assert np.array_equal(clf.relation_, np.eye(len(clf.tasks_)))
+    assert all(record["semantic"] == record["marginal"] == 0 for record in clf.history_)
 
 
 def test_one_class_in_a_task_is_fine_where_another_task_has_two(rng):

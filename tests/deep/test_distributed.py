@@ -55,9 +55,13 @@ MORE = {
     "advw net": AdvW(penalty_on="net", **SMALL),
     "multi loss+": MultiObjective("loss+"),
     "gapmtnn h gap": GapMTNN(marginal="h", relation_cost="gap", **SMALL),
-    "gapmtnn wasserstein": GapMTNN(marginal="wasserstein", **SMALL),
-    "gapmtnn holdout": GapMTNN(relation_data="holdout", marginal="wasserstein", **SMALL),
-    "gapmtnn extractor": GapMTNN(centroid_space="extractor", reduction="sum", lambda_semantic=0.1),
+    "gapmtnn aligned": GapMTNN(initial_relation="uniform", lambda_semantic=10.0, lambda_marginal=0.1),
+    "gapmtnn wasserstein": GapMTNN(relation_cost="excess", marginal="wasserstein", **SMALL),
+    "gapmtnn holdout": GapMTNN(relation_cost="excess", relation_data="holdout", marginal="wasserstein", **SMALL),
+    "gapmtnn holdout probes": GapMTNN(relation_data="holdout", marginal="wasserstein", lambda_marginal=0.1, **SMALL),
+    "gapmtnn extractor": GapMTNN(
+        relation_cost="excess", centroid_space="extractor", reduction="sum", lambda_semantic=0.1
+    ),
 }
 ALL = SEVEN | MORE
 NETS = {
@@ -168,6 +172,7 @@ FLOAT32 = {
 }
 RESUMED = {
     "gapmtnn": partial(fit, objective=MORE["gapmtnn wasserstein"], epochs=4),
+    "gapmtnn probes": partial(fit, objective=MORE["gapmtnn aligned"], epochs=4),
     "amtnn": partial(fit, objective=SEVEN["amtnn"], epochs=4, sampling="once"),
     "multiobjective": partial(fit, objective=SEVEN["multiobjective"], epochs=4, net="norm", sizes=LARGER),
 }
@@ -284,7 +289,9 @@ def test_two_processes_train_as_one(name, together):
 
 
 def test_what_was_compared_has_centroids_and_a_relation_that_moved(together):
-    found = together["gapmtnn, cycle"]
+    found = together["gapmtnn aligned, cycle"]
+    assert found["state"]["probes.weight"].abs().sum() > 0
+    assert found["state"]["scores.counts"].sum() > 0
     assert found["state"]["centroids.sums"].abs().sum() > 0
     assert (found["state"]["relation"] - 1 / 3).abs().max() > 0.01
     assert len(found["losses"]) == 8

@@ -605,7 +605,8 @@ def test_proposition_2_bounds_the_risk_by_the_weighted_risk_and_the_distances(re
         for other in bounds:
             rows = task == other
             proba = clf.predict_proba(X[rows], sample_task=[name] * rows.sum())
-            by_task.append(-np.log(proba[np.arange(rows.sum()), codes[rows]]).mean())
+            of_label = proba[np.arange(rows.sum()), codes[rows]]
+            by_task.append(-np.log(np.maximum(of_label, 1e-30)).mean())  # a weight of 0 times an infinite loss is 0
         weighted = clf.relation_[j] @ by_task
         assert bounds[name].total >= weighted - 1e-6
         assert bounds[name].total >= by_task[j] - 1e-6  # the risk that is bounded
@@ -668,3 +669,21 @@ def test_an_extractor_is_not_taken_for_one_that_has_a_name(tmp_path):
     MultitaskClassifier(extractor="mlp", epochs=0, random_state=0).fit(X, y, sample_task=task).save(tmp_path / "m")
     with pytest.raises(ValueError, match="is 'mlp': leave extractor out"):
         MultitaskClassifier.load(tmp_path / "m", extractor=MLP(4, (8,)))
+
+
+def test_scores_by_task_are_the_scores_of_their_rows(related):
+    clf, X, y, task = related
+    found = clf.task_scores(X, y, sample_task=task)
+    assert list(found) == ["a", "b", "c", "turned"]
+    for name, score in found.items():
+        rows = task == name
+        assert score == pytest.approx(clf.score(X[rows], y[rows], sample_task=task[rows]))
+    rows = task == "b"
+    assert list(clf.task_scores(X[rows], y[rows], sample_task=task[rows])) == ["b"]
+
+
+@pytest.mark.skipif(torch.cuda.is_available(), reason="there is a CUDA device here")
+def test_a_device_that_is_not_there_is_named():
+    X, y = np.eye(4, dtype=np.float32), [0, 1, 0, 1]
+    with pytest.raises(ValueError, match="device is 'cuda:0', but PyTorch finds no cuda device here: set device='cpu'"):
+        MultitaskClassifier(device="cuda:0", epochs=1).fit(X, y)

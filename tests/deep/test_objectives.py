@@ -44,14 +44,19 @@ ALL = {
     "amtnn": AMTNN(**SMALL),
     "amtnn net": AMTNN(penalty_on="net", **SMALL),
     "gapmtnn": GapMTNN(),
-    "gapmtnn h": GapMTNN(marginal="h", **SMALL),
-    "gapmtnn wasserstein": GapMTNN(marginal="wasserstein", **SMALL),
-    "gapmtnn net": GapMTNN(marginal="wasserstein", penalty_on="net", **SMALL),
+    "gapmtnn aligned": GapMTNN(lambda_semantic=10.0, lambda_marginal=0.1, lambda_relation=10.0),
+    "gapmtnn excess": GapMTNN(relation_cost="excess"),
+    "gapmtnn h": GapMTNN(lambda_marginal=0.1, marginal="h", **SMALL),
+    "gapmtnn wasserstein": GapMTNN(relation_cost="excess", marginal="wasserstein", **SMALL),
+    "gapmtnn net": GapMTNN(relation_cost="excess", marginal="wasserstein", penalty_on="net", **SMALL),
     "gapmtnn gap": GapMTNN(relation_cost="gap"),
-    "gapmtnn holdout": GapMTNN(relation_data="holdout"),
+    "gapmtnn holdout": GapMTNN(relation_data="holdout", relation_cost="excess"),
+    "gapmtnn holdout crossfit": GapMTNN(relation_data="holdout"),
     "gapmtnn holdout gap": GapMTNN(relation_data="holdout", relation_cost="gap", marginal="h", **SMALL),
-    "gapmtnn holdout net": GapMTNN(relation_data="holdout", marginal="wasserstein", penalty_on="net", **SMALL),
-    "gapmtnn extractor": GapMTNN(centroid_space="extractor"),
+    "gapmtnn holdout net": GapMTNN(
+        relation_data="holdout", relation_cost="excess", marginal="wasserstein", penalty_on="net", **SMALL
+    ),
+    "gapmtnn extractor": GapMTNN(relation_cost="excess", centroid_space="extractor"),
     "gapmtnn sum": GapMTNN(reduction="sum", lambda_semantic=0.1),
     "gapmtnn printed": GapMTNN.printed(),
     **{f"gapmtnn {name}": GapMTNN.ablation(name) for name in ABLATIONS},
@@ -72,7 +77,8 @@ def built(objective, K=3, seed=0, spread=0.3):
 def batch_of(sizes=SIZES, seed=0):
     rng = torch.Generator().manual_seed(seed)
     n = sum(sizes)
-    return Batch(torch.randn(n, 6, generator=rng, dtype=torch.float64), torch.randint(3, (n,), generator=rng), sizes)
+    x, y = torch.randn(n, 6, generator=rng, dtype=torch.float64), torch.randint(3, (n,), generator=rng)
+    return Batch(x, y, sizes, torch.randint(2, (n,), generator=rng))
 
 
 def train(objective, batches, lr=0.05):
@@ -109,7 +115,21 @@ def permuted(state, order):
     for name, value in state.items():
         if name == "relation" or name.startswith(("losses.", "distances.")):
             new[name] = value[order][:, order]
-        elif name.startswith(("net.heads", "probes", "centroids", "task_weights", "discriminator.second")):
+        elif name in ("scores.errors", "scores.squares"):
+            new[name] = value[order][:, :, order]
+        elif name == "n_batches" or name.startswith("probes.moments"):
+            new[name] = value
+        elif name.startswith(
+            (
+                "net.heads",
+                "probes",
+                "centroids",
+                "class_counts",
+                "scores.counts",
+                "task_weights",
+                "discriminator.second",
+            )
+        ):
             new[name] = value[order]
         elif name in ("critics.weight1", "critics.bias1"):
             new[name] = value.view(len(pairs), -1, *value.shape[1:])[at].flatten(0, 1)
@@ -124,8 +144,10 @@ def permuted(state, order):
 
 
 def permuted_batch(batch, order):
-    x, y = batch.x.split(list(batch.sizes)), batch.y.split(list(batch.sizes))
-    return Batch(torch.cat([x[k] for k in order]), torch.cat([y[k] for k in order]), [batch.sizes[k] for k in order])
+    x, y, half = (
+        torch.cat([each.split(list(batch.sizes))[k] for k in order]) for each in (batch.x, batch.y, batch.half)
+    )
+    return Batch(x, y, [batch.sizes[k] for k in order], half)
 
 
 @every
@@ -156,7 +178,7 @@ def test_the_order_of_a_tasks_rows_does_not_matter(name, monkeypatch):
     turned = [3, 2, 1, 0, 7, 6, 5, 4, 11, 10, 9, 8]  # in all tasks alike: a penalty pairs the rows of two tasks
     one, other = built(ALL[name]), built(ALL[name])
     train(one, [batch] * 3)
-    train(other, [Batch(batch.x[turned], batch.y[turned], batch.sizes)] * 3)
+    train(other, [Batch(batch.x[turned], batch.y[turned], batch.sizes, batch.half[turned])] * 3)
     for value, found in zip(one.state_dict().values(), other.state_dict().values(), strict=True):
         torch.testing.assert_close(found, value, atol=1e-9, rtol=1e-9)
 
@@ -309,7 +331,7 @@ WRONG = {
     MultiObjective: {"normalise": ["l1", None]},
     AMTNN: {"distance": [-1.0], "strength": [-1.0], "penalty": [-1.0], "penalty_on": [None], "critic_hidden": [0]},
     GapMTNN: {
-        "lambda_semantic": [-1.0, None],
+        "lambda_semantic": [-1.0, "much"],
         "lambda_marginal": [-1.0],
         "lambda_relation": [-1.0],
         "relation_cost": ["loss"],
@@ -368,7 +390,7 @@ def test_looking_at_held_out_rows_changes_the_relation_alone(name):
     with torch.no_grad():
         objective.observe(batch_of(seed=1))
     for key, value in objective.state_dict().items():
-        assert key.startswith(("losses.", "distances.")) or torch.equal(value, before[key])
+        assert key.startswith(("losses.", "distances.", "scores.")) or torch.equal(value, before[key])
 
 
 @every
@@ -400,7 +422,10 @@ NO_ALIGNMENT = {"lambda_semantic": 0.0, "lambda_marginal": 0.0}
 @pytest.mark.parametrize(
     ("objective", "expected"),
     [
-        (GapMTNN(lambda_relation=0.4, **NO_ALIGNMENT), lambda L: relation_by_squares(relation_costs(L), 0.4)),
+        (
+            GapMTNN(relation_cost="excess", lambda_relation=0.4, **NO_ALIGNMENT),
+            lambda L: relation_by_squares(relation_costs(L), 0.4),
+        ),
         (GapMTNN.printed(lambda_relation=0.5, **NO_ALIGNMENT), lambda L: relation_by_squares(L, 0.5)),
         (AMTNN(distance=0.0, strength=0.3, **SMALL), lambda L: relation_by_norm(L, 0.3)),
         (Weighted(own=0.4, temperature=0.5), lambda L: relation_by_entropy(L, 0.5, 0.4)),
@@ -445,7 +470,7 @@ def test_a_hard_task_keeps_its_own_rows_by_excess_and_not_as_printed():
 
 def test_heads_that_are_equal_have_no_excess_whatever_tasks_a_batch_lacks():
     """The loss of head j on task k less that of head k on task k, over the same rows."""
-    objective = built(GapMTNN(lambda_relation=0.05, **NO_ALIGNMENT), spread=0.0)
+    objective = built(GapMTNN(relation_cost="excess", lambda_relation=0.05, **NO_ALIGNMENT), spread=0.0)
     for seed, sizes in enumerate([(4, 4, 4), (4, 0, 4), (4, 0, 0), (1, 3, 0)]):
         objective(batch_of(sizes, seed))
     objective.end_epoch()
@@ -468,8 +493,9 @@ def test_probe_heads_learn_alone_and_leave_the_features_alone():
 def test_printed_is_the_print_and_takes_changes():
     printed, ours = GapMTNN.printed().get_params(), GapMTNN().get_params()
     differs = {name: value for name, value in printed.items() if value != ours[name]}
-    assert differs == {"lambda_semantic": 0.1, "relation_cost": "printed", "reduction": "sum"}
-    assert printed["lambda_marginal"] == 0.1
+    weights = {"lambda_semantic": 0.1, "lambda_marginal": 0.1}
+    assert differs == weights | {"relation_cost": "printed", "reduction": "sum"}
+    torch.testing.assert_close(built(GapMTNN.printed()).relation, torch.full((3, 3), 1 / 3).double())
     assert GapMTNN.printed(reduction="mean", decay=0.5).get_params() == printed | {"reduction": "mean", "decay": 0.5}
 
 
@@ -478,12 +504,13 @@ def test_printed_is_the_print_and_takes_changes():
     [
         ("w/o marginal", {"lambda_marginal": 0.0}),
         ("w/o sem. matching", {"lambda_semantic": 0.0}),
-        ("w/o cvx opt.", {"learn_relation": False}),
+        ("w/o cvx opt.", {"learn_relation": False, "initial_relation": "uniform"}),
         ("w/o marginal & sem. matching", {"lambda_marginal": 0.0, "lambda_semantic": 0.0}),
     ],
 )
 def test_ablations_take_away_what_their_names_say(name, off):
-    assert GapMTNN.ablation(name, decay=0.5).get_params() == GapMTNN(decay=0.5, **off).get_params()
+    aligned = {"lambda_semantic": 10.0, "lambda_marginal": 0.1}
+    assert GapMTNN.ablation(name, decay=0.5).get_params() == GapMTNN(decay=0.5, **aligned | off).get_params()
 
 
 def test_unknown_ablations_are_named():
@@ -516,7 +543,7 @@ def test_every_objective_takes_a_step_on_every_network(name, net):
     objective = kind(**({"critic_hidden": 4} if "critic_hidden" in kind().get_params() else {}))
     objective.setup(MultitaskNet(extractor, heads))
     x = torch.randn(5, *shape)
-    step = objective(Batch(x, torch.tensor([0, 1, 2, 1, 0]), (3, 2)))
+    step = objective(Batch(x, torch.tensor([0, 1, 2, 1, 0]), (3, 2), torch.tensor([0, 1, 0, 1, 0])))
     step.loss.backward()
     for key, parameter in objective.named_parameters():
         assert parameter.grad is not None, key
@@ -528,13 +555,13 @@ def test_every_objective_takes_a_step_on_every_network(name, net):
 
 def test_losses_of_an_epoch_weigh_rows_not_batches():
     """A held-out batch of one row counts as one row."""
-    objective = built(GapMTNN(relation_data="holdout", lambda_semantic=0.0, lambda_marginal=0.0))
+    objective = built(GapMTNN(relation_cost="excess", relation_data="holdout", **NO_ALIGNMENT))
     whole = batch_of()
     with torch.no_grad():
         objective.eval()
         objective.observe(whole)
         expected = objective.losses.mean()
-        objective.losses.reset()
+        objective.losses.fade()
         K = len(whole.sizes)
         starts = [sum(whole.sizes[:k]) for k in range(K)]
         first = torch.tensor(starts)

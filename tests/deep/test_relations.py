@@ -10,6 +10,7 @@ from torchjd.aggregation import MGDAWeighting
 
 from gapmin.deep.relations import (
     RunningCost,
+    common_classes,
     min_norm_weights,
     relation_by_entropy,
     relation_by_norm,
@@ -197,7 +198,7 @@ def test_running_costs_are_means_over_the_batches_that_could_tell_them():
     cost.add(torch.tensor([[5.0, 9.0], [7.0, 9.0]]), torch.tensor([1.0, 0.0]))  # no rows of task 1
     cost.add(torch.tensor([[0.0, 4.0], [5.0, 0.0]]), torch.tensor([[1.0, 1.0], [1.0, 1.0]]))
     assert cost.mean().tolist() == [[2.0, 3.0], [5.0, 2.0]]
-    cost.reset()
+    cost.fade()
     assert cost.mean().tolist() == [[0.0, 0.0], [0.0, 0.0]]
 
 
@@ -222,3 +223,31 @@ def test_alignment_costs_nothing_on_a_task_itself():
     losses, alignment = np.ones((2, 2)), np.array([[7.0, 1.0], [2.0, 8.0]])
     assert relation_costs(losses, alignment).tolist() == [[0, 1], [2, 0]]
     assert alignment.tolist() == [[7.0, 1.0], [2.0, 8.0]]
+
+
+@settings(deadline=None)
+@given(SEEDS, TASKS)
+def test_no_cost_is_below_zero(seed, K):
+    """A task whose head does worse on its own rows than another's does not lose its weight for that."""
+    rng = np.random.default_rng(seed)
+    losses, distances = rng.normal(size=(K, K)), rng.normal(size=(K, K))
+    for kind in ("excess", "gap"):
+        costs = relation_costs(losses, distances, kind)
+        assert (costs >= 0).all()
+        assert (costs.diagonal() == 0).all()
+        relation = relation_by_squares(costs, 0.3)
+        assert (relation.diagonal() >= relation.max(1) - 1e-12).all()
+
+
+def test_an_infinite_cost_means_no_weight():
+    costs = [[0.0, np.inf, 0.1], [np.inf, 0.0, np.inf], [0.2, np.inf, 0.0]]
+    relation = relation_by_squares(costs, 100.0)
+    assert (relation > 0).tolist() == [[True, False, True], [False, True, False], [True, False, True]]
+    np.testing.assert_allclose(relation.sum(1), 1)
+
+
+def test_tasks_share_a_class_or_do_not():
+    label_sets = [{0, 1}, {1, 2}, {2, 3}]
+    counts = [[5 if c in labels else 0 for c in range(4)] for labels in label_sets]
+    assert common_classes(counts).tolist() == [[bool(a & b) for b in label_sets] for a in label_sets]
+    assert common_classes(np.zeros((2, 3))).tolist() == [[True, False], [False, True]]

@@ -304,7 +304,8 @@ from gapmin.deep.batches import TaskRows
 
 torch.set_num_threads(1)
 OBJECTIVES = {
-    "gapmtnn": lambda: GapMTNN(marginal="wasserstein", critic_hidden=4),
+    "gapmtnn": lambda: GapMTNN(relation_cost="excess", marginal="wasserstein", critic_hidden=4),
+    "probes": lambda: GapMTNN(lambda_semantic=10.0, lambda_relation=1.0),
     "multi": MultiObjective,
     "amtnn": lambda: AMTNN(critic_hidden=4),
     "dropout": Uniform,
@@ -359,6 +360,7 @@ for line in sys.stdin:
 # In mid-epoch, each epoch having five steps and a checkpoint after the third; gapMTNN once more, in mid-write.
 KILLS = {
     "gapmtnn": [(7, "step"), (5, "write")],
+    "probes": [(12, "step")],
     "multi": [(4, "step")],
     "amtnn": [(9, "step")],
     "dropout": [(12, "step")],

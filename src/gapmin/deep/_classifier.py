@@ -255,6 +255,16 @@ class NetworkClassifier(TrainingConfig, ClassifierMixin, BaseEstimator):
         predicted = self.predict(X, sample_task=sample_task)
         return float(accuracy_score(labels_of(X, y), predicted, sample_weight=sample_weight))
 
+    def task_scores(
+        self, X: Any, y: ArrayLike | None = None, *, sample_task: ArrayLike | None = None
+    ) -> dict[Any, float]:
+        """Return the share of rows that are labelled right by task, for each task that has rows."""
+        right = np.asarray(labels_of(X, y)) == self.predict(X, sample_task=sample_task)
+        task = known_tasks(sample_task, len(right), self.tasks_)
+        return {
+            name: float(right[task == k].mean()) for k, name in enumerate(self.tasks_.tolist()) if (task == k).any()
+        }
+
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the fitted model to one file: weights as safetensors, the rest as JSON in its header; no pickle.
 

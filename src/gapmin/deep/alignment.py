@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 import torch
 from torch import Tensor, nn
+from torch.nn import functional as F
 
-from gapmin.deep.losses import row_tasks
 from gapmin.deep.shares import total
 
 
@@ -42,12 +42,10 @@ class Centroids(nn.Module):
         y : Tensor of shape (rows,)
         sizes : sequence of int
         """
-        K, C, d = self.sums.shape
-        cell = row_tasks(sizes, y.device) * C + y
-        member = torch.zeros(K * C, len(y), dtype=features.dtype, device=y.device)
-        member[cell, torch.arange(len(y), device=y.device)] = 1
-        batch_sums = total((member @ features).view(K, C, d), sizes)
-        batch_counts = total(member.sum(1).view(K, C), sizes)
+        member = F.one_hot(y, self.sums.shape[1]).to(features.dtype)
+        by_task = list(zip(member.split(list(sizes)), features.split(list(sizes)), strict=True))
+        batch_sums = total(torch.stack([classes.T @ rows for classes, rows in by_task]), sizes)
+        batch_counts = total(torch.stack([classes.sum(0) for classes, _ in by_task]), sizes)
         decay = torch.where(batch_counts > 0, self.decay, 1.0)
         sums = decay.unsqueeze(-1) * self.sums + batch_sums
         counts = decay * self.counts + batch_counts
@@ -55,6 +53,26 @@ class Centroids(nn.Module):
             # Replaced, not written into: the sums just returned may wait for their backward pass.
             self.sums, self.counts = sums.detach(), counts.detach()
         return sums, counts
+
+
+def pair_distances(sums: Tensor, counts: Tensor, first: Tensor, second: Tensor, reduction: str = "mean") -> Tensor:
+    """Return the squared distances between the class centroids of the tasks `first` and `second`, pair by pair.
+
+    Parameters
+    ----------
+    sums : Tensor of shape (K, classes, d)
+    counts : Tensor of shape (K, classes)
+    first, second : Tensor of shape (pairs,)
+        Numbers of tasks.
+    reduction : "mean" or "sum"
+        As in `semantic_distances`.
+    """
+    centroids = sums / counts.clamp_min(1e-12).unsqueeze(-1)
+    seen = (counts > 0).to(sums.dtype)
+    both = seen[first] * seen[second]
+    squared = (centroids[first] - centroids[second]).square()
+    distances = ((squared.sum(-1) if reduction == "sum" else squared.mean(-1)) * both).sum(-1)
+    return distances if reduction == "sum" else distances / both.sum(-1).clamp_min(1)
 
 
 def semantic_distances(sums: Tensor, counts: Tensor, reduction: str = "mean") -> Tensor:
@@ -78,12 +96,9 @@ def semantic_distances(sums: Tensor, counts: Tensor, reduction: str = "mean") ->
     >>> semantic_distances(sums, counts, "sum")[0, 1]
     tensor(5.)
     """
-    centroids = sums / counts.clamp_min(1e-12).unsqueeze(-1)
-    seen = (counts > 0).to(sums.dtype)
-    both = seen.unsqueeze(1) * seen.unsqueeze(0)
-    squared = (centroids.unsqueeze(1) - centroids.unsqueeze(0)).square()
-    distances = ((squared.sum(-1) if reduction == "sum" else squared.mean(-1)) * both).sum(-1)
-    return distances if reduction == "sum" else distances / both.sum(-1).clamp_min(1)
+    K = len(sums)
+    tasks = torch.arange(K, device=sums.device)
+    return pair_distances(sums, counts, tasks.repeat_interleave(K), tasks.repeat(K), reduction).view(K, K)
 
 
 def mean_distances(sums: Tensor, counts: Tensor, reduction: str = "mean") -> Tensor:

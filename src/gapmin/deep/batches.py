@@ -28,15 +28,35 @@ class TaskRows:
         The rows of each task.
     channels_last : bool, default=False
         Hand out images in the channels-last memory format.
+
+    Attributes
+    ----------
+    half : Tensor of shape (rows,), optional
+        Which half of its task each row is in, after `split_in_halves`.
     """
 
     def __init__(self, x: Any, y: Tensor, tasks: Sequence[Indices], channels_last: bool = False) -> None:
         self.x, self.y, self.tasks, self.channels_last = x, y, [np.asarray(rows) for rows in tasks], channels_last
+        self.half: Tensor | None = None
+
+    def split_in_halves(self, seed: int) -> None:
+        """Put each row into half 0 or 1 of its task, at random, the rows of each class evenly."""
+        half = torch.zeros(len(self.y), dtype=torch.int64)
+        for k, rows in enumerate(self.tasks):
+            rng = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(k, 11)))
+            mixed = rng.permutation(rows)
+            by_class = mixed[np.argsort(self.y[torch.from_numpy(mixed)].numpy(), kind="stable")]
+            half[torch.from_numpy(by_class)] = torch.arange(len(rows)) % 2
+        self.half = half
 
     @property
     def sizes(self) -> list[int]:
         """How many rows each task has."""
         return [len(rows) for rows in self.tasks]
+
+    def class_counts(self, n_classes: int) -> Tensor:
+        """Return how many rows of each class (columns) each task (rows) has."""
+        return torch.stack([torch.bincount(self.y[torch.from_numpy(rows)], minlength=n_classes) for rows in self.tasks])
 
     def take(self, chosen: Sequence[Indices], device: torch.device | str = "cpu") -> Batch:
         """Return the batch of the chosen rows of each task."""
@@ -48,8 +68,10 @@ class TaskRows:
             x = torch.stack([item[0] if isinstance(item, (tuple, list)) else item for item in items]).float()
         if self.channels_last and x.ndim == 4:
             x = x.contiguous(memory_format=torch.channels_last)
-        y = self.y[torch.from_numpy(rows)]
-        return Batch(x.to(device, non_blocking=True), y.to(device, non_blocking=True), [len(each) for each in chosen])
+        chosen_rows = torch.from_numpy(rows)
+        y = self.y[chosen_rows].to(device, non_blocking=True)
+        half = None if self.half is None else self.half[chosen_rows].to(device, non_blocking=True)
+        return Batch(x.to(device, non_blocking=True), y, [len(each) for each in chosen], half)
 
     def in_order(self, batch_size: int, device: torch.device | str = "cpu") -> Iterator[Batch]:
         """Iterate over all rows once, in their order, task after task."""

@@ -123,9 +123,9 @@ class GapMTNNClassifier(DiagnosedClassifier):
 
     Parameters
     ----------
-    lambda_semantic, lambda_marginal, lambda_relation : float
+    lambda_semantic, lambda_marginal, lambda_relation : float, optional
         Weights of the distances between class centroids, of those between tasks, and of the relation's norm.
-    relation_cost : "excess", "printed" or "gap", default="excess"
+    relation_cost : "crossfit", "excess", "printed" or "gap", default="crossfit"
     relation_data : "train" or "holdout", default="train"
     marginal : "centroid", "h" or "wasserstein", default="centroid"
     centroid_space : "head" or "extractor", default="head"
@@ -152,9 +152,9 @@ channels_last, random_state, verbose
     (3, 3)
     """
 
-    lambda_semantic: float = _of_gapmtnn("lambda_semantic")
-    lambda_marginal: float = _of_gapmtnn("lambda_marginal")
-    lambda_relation: float = _of_gapmtnn("lambda_relation")
+    lambda_semantic: float | None = _of_gapmtnn("lambda_semantic")
+    lambda_marginal: float | None = _of_gapmtnn("lambda_marginal")
+    lambda_relation: float | None = _of_gapmtnn("lambda_relation")
     relation_cost: str = _of_gapmtnn("relation_cost")
     relation_data: str = _of_gapmtnn("relation_data")
     marginal: str = _of_gapmtnn("marginal")

@@ -26,11 +26,15 @@ class Batch(NamedTuple):
         Classes as numbers from 0.
     sizes : sequence of int
         How many of the rows belong to each of the K tasks; 0 for a task that is absent.
+    half : Tensor of shape (rows,), optional
+        0 or 1, the half of its task that a row is in: what is fitted to one half is scored on the other. Without it
+        nothing is cross-fitted.
     """
 
     x: Tensor
     y: Tensor
     sizes: Sequence[int]
+    half: Tensor | None = None
 
 
 class HeadOutputs(NamedTuple):
@@ -99,6 +103,45 @@ class TaskHeads(nn.Module):
         hidden = [act(F.linear(part, weight1[k], bias1[k])) for k, part in zip(present, rows, strict=True)]
         logits = [F.linear(h, weight2[k], bias2[k]) for k, h in zip(present, hidden, strict=True)]
         return HeadOutputs(z, torch.cat(hidden), torch.cat(logits))
+
+    def chosen_pairs(
+        self, z: Tensor, sizes: Sequence[int], sources: Sequence[Sequence[int]], with_hidden: bool = True
+    ) -> tuple[HeadOutputs, Tensor]:
+        """Run the rows of the tasks `sources[j]` through head j, for each head: the work is that of these pairs alone.
+
+        Parameters
+        ----------
+        z : Tensor of shape (rows, d)
+        sizes : sequence of int
+        sources : sequence of K sequences of int
+            Every head's own task must be among its sources.
+        with_hidden : bool, default=True
+            Whether the hidden layers are asked for.
+
+        Returns
+        -------
+        outputs : HeadOutputs
+            ``logits`` head after head, the rows of a head's tasks in the order of `sources`; ``hidden`` of each row's
+            own head, with no gradient to the head.
+        rows : Tensor
+            Which row each of the logits is of.
+        """
+        act = ACTIVATIONS[self.activation]
+        # Split once: the gradient of z[rows] would be as large as z, for each head.
+        parts, numbers = z.split(list(sizes)), torch.arange(len(z), device=z.device).split(list(sizes))
+        weight1, bias1, weight2, bias2 = (p.unbind() for p in (self.weight1, self.bias1, self.weight2, self.bias2))
+        own, logits = [], []
+        for j, tasks in enumerate(sources):
+            rows = torch.cat([parts[k] for k in tasks]) if len(tasks) > 1 else parts[j]
+            if with_hidden:
+                flat, frozen = _HiddenLayers.apply(rows, weight1[j], bias1[j])
+                start = sum(sizes[k] for k in tasks[: tasks.index(j)])
+                own.append(frozen[start : start + sizes[j]])
+            else:
+                flat = F.linear(rows, weight1[j], bias1[j])
+            logits.append(F.linear(act(flat), weight2[j], bias2[j]))
+        hidden = act(torch.cat(own)) if with_hidden else z.new_empty(0)
+        return HeadOutputs(z, hidden, torch.cat(logits)), torch.cat([numbers[k] for tasks in sources for k in tasks])
 
     def all_pairs(self, z: Tensor, sizes: Sequence[int]) -> HeadOutputs:
         """Run all rows through all heads: one matrix product for the hidden layers, one batched for the classes."""

@@ -156,6 +156,11 @@ def pick_device(device: str | torch.device = "auto", accelerator: str = "auto") 
         given = torch.device(device)
         if accelerator != "auto" and given.type not in wanted:
             raise ValueError(f"device is {str(device)!r} and accelerator {accelerator!r}: leave one of them at 'auto'")
+        if not there.get(given.type, True):
+            raise ValueError(
+                f"device is {str(device)!r}, but PyTorch finds no {given.type} device here: set device='cpu' or "
+                f"'auto', or install a PyTorch that supports {given.type}"
+            )
         return given
     for kind in wanted:
         if there[kind]:

@@ -54,3 +54,27 @@ def loss_matrix(logits: Tensor, y: Tensor, sizes: Sequence[int]) -> Tensor:
     K, n_rows, n_classes = logits.shape
     losses = F.cross_entropy(logits.reshape(-1, n_classes), y.repeat(K), reduction="none")
     return task_means(losses.view(K, n_rows), sizes)
+
+
+def chosen_losses(
+    logits: Tensor, y: Tensor, rows: Tensor, sizes: Sequence[int], sources: Sequence[Sequence[int]], relation: Tensor
+) -> tuple[Tensor, Tensor]:
+    """Return the sum over heads j and their `sources` k of relation_jk L_k(h_j), and the K losses L_k(h_k).
+
+    Parameters
+    ----------
+    logits, rows
+        Of `TaskHeads.chosen_pairs`.
+    y : Tensor of shape (rows,)
+    sizes : sequence of int
+    sources : sequence of K sequences of int
+    relation : Tensor of shape (K, K)
+    """
+    losses = F.cross_entropy(logits, y[rows], reduction="none")
+    pairs = [(j, k) for j, tasks in enumerate(sources) for k in tasks]
+    parts = losses.split([sizes[k] for _, k in pairs])
+    sums = total(torch.stack([part.sum() for part in parts]), sizes)
+    counts = torch.tensor([max(whole_sizes(sizes)[k], 1) for _, k in pairs], dtype=losses.dtype, device=losses.device)
+    means = sums / counts
+    of_head, of_rows = (torch.tensor(each, device=losses.device) for each in zip(*pairs, strict=True))
+    return (relation[of_head, of_rows] * means).sum(), means.detach()[of_head == of_rows]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import torch
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 from torch import Tensor, nn
 
 from gapmin._utils.typing import Array
@@ -31,14 +31,33 @@ class RunningCost(nn.Module):
         """Return the mean so far; 0 where nothing was seen."""
         return (self.total / self.weight.clamp_min(1e-12)).double().cpu().numpy()
 
-    def reset(self) -> None:
-        """Forget the batches: an epoch begins."""
-        self.total.zero_()
-        self.weight.zero_()
+    def fade(self, share: float = 0.0) -> None:
+        """Leave `share` of the weight of what was seen: an epoch begins."""
+        self.total *= share
+        self.weight *= share
+
+
+def common_classes(class_counts: ArrayLike) -> NDArray[np.bool_]:
+    """Return for each two tasks whether they have a class in common; a task always has one with itself.
+
+    Parameters
+    ----------
+    class_counts : array-like of shape (K, classes)
+        How many rows of each class each task has.
+
+    Examples
+    --------
+    >>> common_classes([[5, 5, 0], [0, 3, 3], [4, 0, 0]])
+    array([[ True,  True,  True],
+           [ True,  True, False],
+           [ True, False,  True]])
+    """
+    has = np.asarray(class_counts) > 0
+    return np.asarray((has[:, None] & has[None]).any(axis=2) | np.eye(len(has), dtype=bool))
 
 
 def relation_costs(losses: ArrayLike, alignment: ArrayLike = 0.0, kind: str = "excess") -> Array:
-    """Return what a unit of weight on task k costs task j.
+    """Return what a unit of weight on task k costs task j; never below 0.
 
     Parameters
     ----------
@@ -48,7 +67,8 @@ def relation_costs(losses: ArrayLike, alignment: ArrayLike = 0.0, kind: str = "e
         lambda_1 times the semantic and lambda_2 times the marginal distances.
     kind : "excess", "printed" or "gap"
         "printed": L_k(h_j) as it is, so that a hard task loses its own weight to easy ones. "excess" and "gap"
-        subtract L_k(h_k), each task's own, as the definition of the performance gap does.
+        subtract L_k(h_k), each task's own, as the definition of the performance gap does. Where h_j does better on
+        task k than h_k the difference counts as 0: a task is never asked to prefer another's rows to its own.
 
     Examples
     --------
@@ -60,17 +80,17 @@ def relation_costs(losses: ArrayLike, alignment: ArrayLike = 0.0, kind: str = "e
     """
     cost = np.array(losses, dtype=np.float64)
     if kind != "printed":
-        cost = cost - np.diag(cost)
+        cost = np.maximum(cost - np.diag(cost), 0.0)
     spread = np.array(np.broadcast_to(np.asarray(alignment, dtype=np.float64), cost.shape))
     np.fill_diagonal(spread, 0.0)
-    return cost + spread
+    return np.asarray(np.maximum(cost + spread, 0.0))  # critics may estimate a distance below 0
 
 
 def relation_by_squares(costs: ArrayLike, strength: float) -> Array:
     """Return for each row the weights on the simplex that minimise ``cost . w + strength ||w||^2``.
 
     The minimiser is the projection of ``-cost / (2 strength)``; with strength 0 all weight is on the cheapest, shared
-    where several are.
+    where several are. An infinite cost means no weight.
 
     Examples
     --------
@@ -85,6 +105,45 @@ def relation_by_squares(costs: ArrayLike, strength: float) -> Array:
         return np.asarray(cheapest / cheapest.sum(axis=1, keepdims=True))
     # Only differences within a row count: taken first, costs far from zero lose no digits.
     return project_simplex((least - given) / (2 * strength))
+
+
+def relation_by_sizes(costs: ArrayLike, strength: float, sizes: ArrayLike) -> Array:
+    """Return for each row the weights that minimise ``cost . w + strength sum_k w_k^2 / size_k`` on the simplex.
+
+    The sum is the variance term of the theorem on task weighting: a large task's rows vary less. The minimiser is the
+    projection of ``-cost_k size_k / (2 strength)`` in the norm that divides by the sizes:
+    ``w_k = size_k max(0, level - cost_k) / (2 strength)``, with the level at which the weights sum to 1. With strength
+    0 all weight is on the cheapest, by size where several are. An infinite cost means no weight.
+
+    Parameters
+    ----------
+    costs : array-like of shape (rows, K)
+    strength : float
+    sizes : array-like of shape (K,)
+        Of the tasks; only their ratios to their mean count.
+
+    Examples
+    --------
+    A small task learns from a large one that costs it nothing, which has no use for the small one:
+
+    >>> relation_by_sizes([[0.0, 0.0], [0.0, 0.0]], strength=0.05, sizes=[1, 9])
+    array([[0.1, 0.9],
+           [0.1, 0.9]])
+    """
+    given, n = np.asarray(costs, dtype=np.float64), np.asarray(sizes, dtype=np.float64)
+    n = n / n.mean()
+    above = given - given.min(axis=1, keepdims=True)  # only differences count
+    if strength == 0:
+        weights = np.where(above == 0, n, 0.0)
+        return np.asarray(weights / weights.sum(axis=1, keepdims=True))
+    order = np.argsort(above, axis=1, kind="stable")
+    cost, size = np.take_along_axis(above, order, axis=1), n[order]
+    # The level if the cheapest, the two cheapest, ... had weight: the true one is the least of them.
+    with np.errstate(invalid="ignore"):
+        spent = np.cumsum(np.where(np.isfinite(cost), cost * size, np.inf), axis=1)
+    level = ((2 * strength + spent) / np.cumsum(size, axis=1)).min(axis=1, keepdims=True)
+    weights = n * np.maximum(level - above, 0.0)
+    return np.asarray(weights / weights.sum(axis=1, keepdims=True))
 
 
 def relation_by_norm(costs: ArrayLike, strength: float) -> Array:

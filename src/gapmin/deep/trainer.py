@@ -119,6 +119,7 @@ class Trainer(TrainingConfig):
             For the objective to look at after each epoch.
         """
         self.validates = validation is not None
+        rows.split_in_halves(self.seed)
         share = self.engine.rows
         try:
             with self.engine.training(self.objective, self.path) as self._forward:
@@ -129,6 +130,7 @@ class Trainer(TrainingConfig):
         return self.history
 
     def _run(self, rows: TaskRows, validation: TaskRows | None, holdout: TaskRows | None) -> None:
+        self.objective.set_class_counts(rows.class_counts(self.objective.net.n_classes).to(self.device))
         at = self._resume(-(-max(rows.sizes) // self.batch_size))
         self.engine.on_rank_zero(lambda: self._notify("begin"))
         name = type(self.objective).__name__

@@ -239,8 +239,8 @@ def show_tasks(found: Found) -> Section:
     text = (
         "Three tasks of reading digits: MNIST, MNIST blended with photographs, and UCI digits. One network serves them "
         "all, with a head for each. Uniform trains every head on the rows of its own task. gapMTNN trains it on the "
-        "rows of the others too and draws the centroids of one class together, both with the weights of a relation "
-        "Gamma that it solves for anew after every epoch."
+        "rows of tasks that can teach it too, with the weights of a relation Gamma that it solves for anew after every "
+        "epoch."
     )
     return Section(
         "Tasks trained together",

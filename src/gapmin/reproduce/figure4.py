@@ -29,10 +29,10 @@ def show(found: Found) -> Section:
     text = [
         "The paper: coefficients are not uniform and not symmetric, MNIST and MNIST_M weigh each other more than SVHN, "
         "and each task relies on the others less as the sample grows.",
-        "Centroids in the space of each task's own head are in bases of their own, so that even two copies of one task "
-        "look far apart: by default Gamma goes to the identity and says nothing of which tasks are related. As "
-        "printed, with distances summed over classes and features, these outweigh the losses all the more. With "
-        "centroids of the extractor tasks do share.",
+        "By default a task learns from those whose rows can teach it, as probes trained on one half of a task's rows "
+        "and scored on the other half say. As printed, the costs hold the distances between centroids, summed over "
+        "classes and features, which outweigh the losses. With centroids of the extractor and the excess loss as the "
+        "cost, tasks share as well.",
     ]
     return Section("Figure 4: task relations", text, points, figures=figures)
 

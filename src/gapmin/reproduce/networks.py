@@ -40,8 +40,8 @@ NETWORK_OBJECTIVES: dict[str, Callable[..., Objective]] = {
     **dict(zip(NETWORK_METHODS, (Uniform, Weighted, AdvH, AdvW, MultiObjective, AMTNN, GapMTNN), strict=True)),
     **{name: partial(GapMTNN.ablation, name) for name in ABLATIONS},
     PRINTED: GapMTNN.printed,
-    EXTRACTOR: partial(GapMTNN, centroid_space="extractor"),
-    WASSERSTEIN: partial(GapMTNN, marginal="wasserstein"),
+    EXTRACTOR: partial(GapMTNN, relation_cost="excess", centroid_space="extractor"),
+    WASSERSTEIN: partial(GapMTNN, relation_cost="excess", marginal="wasserstein"),
 }
 
 

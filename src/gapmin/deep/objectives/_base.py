@@ -77,6 +77,9 @@ class Objective(nn.Module, Parameters, BaseEstimator):
     def prepare(self, net: MultitaskNet) -> None:
         """Make what the method keeps beside the network: modules and buffers, of the network's sizes."""
 
+    def set_class_counts(self, class_counts: Tensor) -> None:
+        """Take in how many rows of each class (columns) each task (rows) trains on; before the first step."""
+
     def forward(self, batch: Batch) -> Step:
         """Return the loss of a batch."""
         raise NotImplementedError

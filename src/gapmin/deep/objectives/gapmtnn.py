@@ -6,51 +6,72 @@ from dataclasses import dataclass
 from numbers import Real
 from typing import Any, Self
 
+import numpy as np
 import torch
 from sklearn.utils._param_validation import Interval, StrOptions
 from torch import Tensor
 
-from gapmin.deep.alignment import Centroids, mean_distances, semantic_distances
+from gapmin.deep.alignment import Centroids, pair_distances
 from gapmin.deep.config import AT_LEAST_ONE, NOT_NEGATIVE, parameter
 from gapmin.deep.critics import PENALTY_ON, PairCritics
 from gapmin.deep.heads import Batch, HeadOutputs, MultitaskNet, TaskHeads
-from gapmin.deep.losses import loss_matrix, own_losses
+from gapmin.deep.losses import chosen_losses, loss_matrix, own_losses
 from gapmin.deep.objectives._base import Objective, Step, both_present, row_counts
-from gapmin.deep.relations import RunningCost, relation_by_squares, relation_costs
+from gapmin.deep.probes import CrossFitProbes, ProbeScores
+from gapmin.deep.relations import (
+    RunningCost,
+    common_classes,
+    relation_by_sizes,
+    relation_by_squares,
+    relation_costs,
+)
+
+_DEFAULTS = {
+    "crossfit": {"lambda_semantic": 0.0, "lambda_marginal": 0.0, "lambda_relation": 0.05},
+    "others": {"lambda_semantic": 10.0, "lambda_marginal": 0.1, "lambda_relation": 1.0},
+}
+_SCORE_EVERY = 2
+_KEPT_OF_PAST_EPOCHS = 0.5
 
 
 @dataclass(eq=False, repr=False)
 class GapMTNN(Objective):
-    """Minimise the performance gap of many tasks: weighted losses, aligned centroids, learnt relations.
+    """Minimise the performance gap of many tasks: weighted losses, learnt relations, aligned centroids.
 
-    Task j minimises ``sum_k gamma_jk L_k(h_j) + lambda_semantic * nabla_j + lambda_marginal * r_j +
-    lambda_relation * ||gamma_j||^2`` with gamma_j on the simplex. nabla_j weighs by gamma_jk how far apart the class
-    centroids of tasks j and k are, r_j how far apart the tasks are as a whole. Both move the extractor alone; each head
-    is moved by its own weighted loss alone. After each epoch the relation gamma is solved for exactly.
+    Task j minimises ``sum_k gamma_jk L_k(h_j) + lambda_semantic * nabla_j + lambda_marginal * r_j`` with gamma_j on
+    the simplex. nabla_j weighs by gamma_jk how far apart the class centroids of tasks j and k are, r_j how far apart
+    the tasks are as a whole. Both move the extractor alone; each head is moved by its own weighted loss alone. After
+    each epoch the relation gamma is solved for exactly. Tasks without a common class never share.
 
     The defaults are those that work; `printed` gives the paper's own, and docs/fidelity.md what differs and why.
 
     Parameters
     ----------
-    lambda_semantic : float, default=10.0
-        lambda_1, the weight of the distance between class centroids.
-    lambda_marginal : float, default=0.1
-        lambda_2, the weight of the distance between tasks.
-    lambda_relation : float, default=1.0
-        lambda_3: the more, the nearer the relation is to uniform; 0 puts all weight on the cheapest task.
-    relation_cost : "excess", "printed" or "gap", default="excess"
-        What a unit of weight on task k costs task j, beside the distances. "printed" is L_k(h_j), by which a hard task
-        loses its own weight to easy ones; "excess" is L_k(h_j) - L_k(h_k), 0 for a task itself; "gap" the same of
-        probe heads, each trained on its own task alone, on features that it does not change: the definition.
+    lambda_semantic : float, optional
+        lambda_1, the weight of the distance between class centroids: by default 0 with "crossfit", else 10.
+    lambda_marginal : float, optional
+        lambda_2, the weight of the distance between tasks: by default 0 with "crossfit", else 0.1.
+    lambda_relation : float, optional
+        lambda_3: the more, the more tasks share; 0 puts all weight on the cheapest task. By default 0.05 with
+        "crossfit", where it weighs ``sum_k gamma_jk^2 / n_k`` with n_k the tasks' sizes relative to their mean; else
+        1, of ``||gamma_j||^2``.
+    relation_cost : "crossfit", "excess", "printed" or "gap", default="crossfit"
+        What a unit of weight on task k costs task j. "crossfit" asks whether k's rows can teach j: two linear probes
+        for each task on features that they do not change, each trained on half of its task's rows, scored on the other
+        half; the cost is how much worse on j's rows k's probes do than j's own (see `gapmin.deep.probes`). The others
+        add the distances: "printed" is L_k(h_j), by which a hard task loses its own weight to easy ones; "excess" is
+        L_k(h_j) - L_k(h_k), at least 0, and 0 for a task itself; "gap" the same of probe heads, each trained on its own
+        task alone: the definition.
     relation_data : "train" or "holdout", default="train"
-        The rows that the relation's losses are measured on: those of the epoch as they are trained on, or a held-out
+        The rows that the relation's costs are measured on: those of the epoch as they are trained on, or a held-out
         share, which also moves the centroids, for that purpose alone. When training losses reach 0 the former say
-        nothing.
+        nothing of "excess", "printed" and "gap"; of "crossfit" they do, for no probe is scored on rows that trained it.
     holdout : float, default=0.1
         That share of each task's rows.
     learn_relation : bool, default=True
         False keeps the relation as it starts.
-    initial_relation : "uniform" or "identity", default="uniform"
+    initial_relation : "auto", "uniform" or "identity", default="auto"
+        "auto" is the identity with "crossfit", for in the first epoch nothing has been measured, else uniform.
     marginal : "centroid", "h" or "wasserstein", default="centroid"
         The distance between tasks: that of their mean features, or one estimated by critics.
     centroid_space : "head" or "extractor", default="head"
@@ -70,14 +91,14 @@ class GapMTNN(Objective):
 
     over_processes = True
 
-    lambda_semantic: float = parameter(10.0, NOT_NEGATIVE)
-    lambda_marginal: float = parameter(0.1, NOT_NEGATIVE)
-    lambda_relation: float = parameter(1.0, NOT_NEGATIVE)
-    relation_cost: str = parameter("excess", StrOptions({"excess", "printed", "gap"}))
+    lambda_semantic: float | None = parameter(None, NOT_NEGATIVE, None)
+    lambda_marginal: float | None = parameter(None, NOT_NEGATIVE, None)
+    lambda_relation: float | None = parameter(None, NOT_NEGATIVE, None)
+    relation_cost: str = parameter("crossfit", StrOptions({"crossfit", "excess", "printed", "gap"}))
     relation_data: str = parameter("train", StrOptions({"train", "holdout"}))
     holdout: float = parameter(0.1, Interval(Real, 0, 1, closed="neither"))
     learn_relation: bool = parameter(True, "boolean")
-    initial_relation: str = parameter("uniform", StrOptions({"uniform", "identity"}))
+    initial_relation: str = parameter("auto", StrOptions({"auto", "uniform", "identity"}))
     marginal: str = parameter("centroid", StrOptions({"centroid", "h", "wasserstein"}))
     centroid_space: str = parameter("head", StrOptions({"head", "extractor"}))
     decay: float = parameter(0.7, Interval(Real, 0, 1, closed="left"))
@@ -94,85 +115,149 @@ class GapMTNN(Objective):
 
     @classmethod
     def ablation(cls, name: str, **changes: Any) -> Self:
-        """Return one of the ablated forms of Table 8, the rest by default or as given.
+        """Return one of the ablated forms of Table 8, of the objective with alignment; the rest by default or as given.
 
         Examples
         --------
-        >>> GapMTNN.ablation("w/o cvx opt.")
-        GapMTNN(learn_relation=False)
+        >>> GapMTNN.ablation("w/o cvx opt.", lambda_marginal=0.0).learn_relation
+        False
         """
         if name not in _ABLATIONS:
             raise ValueError(f"ablation is {name!r}: use {', '.join(map(repr, _ABLATIONS))}")
         if both := changes.keys() & _ABLATIONS[name].keys():
             raise ValueError(f"{name!r} is made by setting {', '.join(sorted(both))}: leave that out")
-        return cls(**changes, **_ABLATIONS[name])
+        return cls(**_ALIGNED | changes | _ABLATIONS[name])
 
     @property
     def holdout_share(self) -> float:
         """The share of rows kept for the relation's costs."""
         return self.holdout if self.relation_data == "holdout" and self.learn_relation else 0.0
 
+    def _weight_of(self, name: str) -> float:
+        """Return lambda_1, lambda_2 or lambda_3; by default that of the relation's cost."""
+        given = getattr(self, name)
+        return float(
+            _DEFAULTS["crossfit" if self.relation_cost == "crossfit" else "others"][name] if given is None else given
+        )
+
     def prepare(self, net: MultitaskNet) -> None:
         K = net.n_tasks
-        start = torch.eye(K) if self.initial_relation == "identity" else torch.full((K, K), 1 / K)
-        self.register_buffer("relation", start)
+        crossfit = self.relation_cost == "crossfit"
+        start = ("identity" if crossfit else "uniform") if self.initial_relation == "auto" else self.initial_relation
+        self.register_buffer("relation", torch.eye(K) if start == "identity" else torch.full((K, K), 1 / K))
+        self.register_buffer("class_counts", torch.ones(K, net.n_classes))
         self.losses, self.distances = RunningCost(K), RunningCost(K)
         width = net.hidden if self.centroid_space == "head" else net.in_features
         self.centroids = Centroids(K, net.n_classes, width, self.decay)
         self.critics = None
-        if self.marginal != "centroid" and self.lambda_marginal and K > 1:
+        if self.marginal != "centroid" and self._weight_of("lambda_marginal") and K > 1:
             self.critics = PairCritics(K, net.in_features, self.critic_hidden, self.marginal)
-        self.probes = None
+        self.probes: TaskHeads | CrossFitProbes | None = None
         if self.relation_cost == "gap":
             self.probes = TaskHeads(K, net.in_features, net.hidden, net.n_classes, net.heads.activation)
+        elif crossfit and self.learn_relation and K > 1:
+            self.probes = CrossFitProbes(K, net.in_features, net.n_classes)
+            self.scores = ProbeScores(K, net.n_classes)
+            self.register_buffer("n_batches", torch.zeros((), dtype=torch.int64))
+
+    def set_class_counts(self, class_counts: Tensor) -> None:
+        """Take in the tasks' classes and sizes: tasks without a common class never share."""
+        self.get_buffer("class_counts").copy_(class_counts)
+        allowed = torch.from_numpy(common_classes(class_counts.cpu())).to(self.relation)
+        start = self.relation * allowed
+        self._set_relation(start / start.sum(1, keepdim=True))
 
     def forward(self, batch: Batch) -> Step:
         """Return sum_j L^j + lambda_1 nabla_j + lambda_2 r_j for the relation at hand."""
         # Algorithm 3, line 4: "h_k moves by its own loss alone". Head j is in row j of `losses` only; `pairs.hidden`,
         # which the alignment is made of, has no gradient to the heads: see `_HiddenLayers` in heads.py.
+        if self.relation_cost == "crossfit":
+            return self._step_on_chosen_pairs(batch)
+        return self._step_on_all_pairs(batch)
+
+    def _step_on_chosen_pairs(self, batch: Batch) -> Step:
+        """Do the work of the pairs with a weight above 0 alone; let the probes see the batch."""
+        z = self.net.extractor(batch.x)
+        weights = self.relation.tolist()
+        sources = [[k for k, weight in enumerate(row) if weight > 0 or j == k] for j, row in enumerate(weights)]
+        terms: dict[str, Tensor] = {}
+        if all(len(each) == 1 for each in sources):
+            losses = own_losses(self.net.heads.own(z, batch.sizes).logits, batch.y, batch.sizes)
+            loss, losses = (self.relation.diagonal() * losses).sum(), losses.detach()
+            if self.net.n_tasks > 1:
+                terms = {"semantic": torch.zeros_like(loss), "marginal": torch.zeros_like(loss)}
+        else:
+            aligns = any(self._weight_of(name) for name in ("lambda_semantic", "lambda_marginal"))
+            pairs, rows = self.net.heads.chosen_pairs(z, batch.sizes, sources, with_hidden=aligns)
+            loss, losses = chosen_losses(pairs.logits, batch.y, rows, batch.sizes, sources, self.relation)
+            terms = {"semantic": torch.zeros_like(loss), "marginal": torch.zeros_like(loss)}
+            if aligns:
+                chosen = self.relation * (1 - torch.eye(len(sources)).to(self.relation))
+                aligned, _, terms = self._align(pairs, batch, *chosen.nonzero(as_tuple=True))
+                loss = loss + aligned
+        if isinstance(self.probes, CrossFitProbes) and batch.half is not None:
+            n_batches = self.get_buffer("n_batches")
+            if self.training:
+                self.probes.see(z, batch.sizes)
+            if self.training and self.relation_data == "train" and int(n_batches) % _SCORE_EVERY == 0:
+                self._score_probes(self.probes, z, batch)
+            if self.training:
+                n_batches += 1
+            counts = self.get_buffer("class_counts")
+            loss = loss + self.probes.losses(z, batch.y, batch.sizes, batch.half, counts).sum()
+        return Step(loss, losses, terms)
+
+    def _score_probes(self, probes: CrossFitProbes, z: Tensor, batch: Batch) -> None:
+        self.scores.add(probes.errors(z, batch.y, batch.half), batch.y, batch.sizes)
+
+    def _step_on_all_pairs(self, batch: Batch) -> Step:
+        """Run every head on every row, as the other costs ask for."""
         pairs = self.net.all_pairs(batch)
         losses = loss_matrix(pairs.logits, batch.y, batch.sizes)
         loss = (self.relation * losses).sum()
         terms: dict[str, Tensor] = {}
         distances = torch.zeros_like(losses)
         if self.net.n_tasks > 1:
-            aligned, distances, terms = self._align(pairs, batch)
+            aligned, distances, terms = self._align(pairs, batch, *_all_pairs_of(self.net.n_tasks, batch.y.device))
             loss = loss + aligned
-        if self.probes is not None:
+        if isinstance(self.probes, TaskHeads):
             loss = loss + own_losses(self.probes.own(pairs.z.detach(), batch.sizes).logits, batch.y, batch.sizes).sum()
         if self.relation_data == "train":
             self._add_cost(pairs, losses, distances, batch)
         return Step(loss, losses.detach().diagonal(), terms)
 
-    def _align(self, pairs: HeadOutputs, batch: Batch) -> tuple[Tensor, Tensor, dict[str, Tensor]]:
-        """Return lambda_1 nabla + lambda_2 r, the weighted distances (K, K) by themselves, and what to record."""
-        zero = torch.zeros_like(self.relation)
-        semantic = marginal = zero
+    def _align(
+        self, pairs: HeadOutputs, batch: Batch, first: Tensor, second: Tensor
+    ) -> tuple[Tensor, Tensor, dict[str, Tensor]]:
+        """Return lambda_1 nabla + lambda_2 r of some pairs, their weighted distances (K, K), and what to record."""
+        weight = self.relation[first, second]
+        lambda_semantic, lambda_marginal = self._weight_of("lambda_semantic"), self._weight_of("lambda_marginal")
+        semantic = marginal = torch.zeros_like(weight)
         adversary: Tensor | float = 0.0
-        by_means = self.marginal == "centroid" and self.lambda_marginal > 0
-        if self.lambda_semantic or by_means:
+        by_means = self.marginal == "centroid" and lambda_marginal > 0
+        if lambda_semantic or by_means:
             features = pairs.hidden if self.centroid_space == "head" else pairs.z
             # line 3
             sums, counts = self.centroids(features, batch.y, batch.sizes)
-            if self.lambda_semantic:
-                semantic = self.lambda_semantic * semantic_distances(sums, counts, self.reduction)
+            if lambda_semantic:
+                semantic = lambda_semantic * pair_distances(sums, counts, first, second, self.reduction)
             if by_means:
-                marginal = self.lambda_marginal * mean_distances(sums, counts, self.reduction)
-        loss = (self.relation * (semantic + marginal)).sum()
+                all_classes = sums.sum(1, keepdim=True), counts.sum(1, keepdim=True)
+                marginal = lambda_marginal * pair_distances(*all_classes, first, second, self.reduction)
+        loss = (weight * (semantic + marginal)).sum()
         if self.critics is not None:
-            scale = self.lambda_marginal * (self.relation + self.relation.T)
+            scale = lambda_marginal * (self.relation + self.relation.T)
             found, adversary = self.critics.adversarial_loss(
                 self.net.extractor, pairs.z, batch, scale, self.penalty, self.penalty_on
             )
-            marginal = self.lambda_marginal * found
-        terms = {
-            "semantic": (self.relation * semantic).detach().sum(),
-            "marginal": (self.relation * marginal).detach().sum(),
-        }
-        return loss + adversary, (semantic + marginal).detach(), terms
+            marginal = lambda_marginal * found[first, second]
+        terms = {"semantic": (weight * semantic).detach().sum(), "marginal": (weight * marginal).detach().sum()}
+        distances = torch.zeros_like(self.relation)
+        distances[first, second] = (semantic + marginal).detach()
+        return loss + adversary, distances, terms
 
     def _add_cost(self, pairs: HeadOutputs, losses: Tensor, distances: Tensor, batch: Batch) -> None:
-        if self.probes is not None:
+        if isinstance(self.probes, TaskHeads):
             with torch.no_grad():
                 losses = loss_matrix(self.probes.all_pairs(pairs.z, batch.sizes).logits, batch.y, batch.sizes)
         self.losses.add(losses, row_counts(batch))
@@ -180,22 +265,41 @@ class GapMTNN(Objective):
 
     def observe(self, batch: Batch) -> None:
         """Measure the relation's costs on held-out rows."""
+        if self.relation_cost == "crossfit":
+            if isinstance(self.probes, CrossFitProbes):
+                self._score_probes(self.probes, self.net.extractor(batch.x), batch)
+            return
         pairs = self.net.all_pairs(batch)
         losses = loss_matrix(pairs.logits, batch.y, batch.sizes)
         distances = torch.zeros_like(losses)
         if self.net.n_tasks > 1:
-            _, distances, _ = self._align(pairs, batch)
+            _, distances, _ = self._align(pairs, batch, *_all_pairs_of(self.net.n_tasks, batch.y.device))
         self._add_cost(pairs, losses, distances, batch)
 
     def end_epoch(self) -> None:
         """Solve for the relation, given the network: line 6 of Algorithm 3."""
-        if self.learn_relation:
+        class_counts = self.get_buffer("class_counts").double().cpu().numpy()
+        if isinstance(self.probes, CrossFitProbes):
+            costs = self.scores.costs(class_counts)
+            strength = self._weight_of("lambda_relation")
+            self._set_relation(relation_by_sizes(costs, strength, class_counts.sum(axis=1)))
+            self.scores.fade(_KEPT_OF_PAST_EPOCHS)
+            self.get_buffer("n_batches").zero_()
+            return
+        if self.learn_relation and self.relation_cost != "crossfit":
             costs = relation_costs(self.losses.mean(), self.distances.mean(), self.relation_cost)
-            self._set_relation(relation_by_squares(costs, self.lambda_relation))
-        self.losses.reset()
-        self.distances.reset()
+            costs[~common_classes(class_counts)] = np.inf
+            self._set_relation(relation_by_squares(costs, self._weight_of("lambda_relation")))
+        self.losses.fade()
+        self.distances.fade()
 
 
+def _all_pairs_of(n_tasks: int, device: torch.device) -> tuple[Tensor, Tensor]:
+    tasks = torch.arange(n_tasks, device=device)
+    return tasks.repeat_interleave(n_tasks), tasks.repeat(n_tasks)
+
+
+_ALIGNED: dict[str, Any] = {"lambda_semantic": 10.0, "lambda_marginal": 0.1}
 _ABLATIONS: dict[str, dict[str, Any]] = {
     "cls. only": {
         "lambda_semantic": 0.0,
@@ -205,6 +309,6 @@ _ABLATIONS: dict[str, dict[str, Any]] = {
     },
     "w/o marginal": {"lambda_marginal": 0.0},
     "w/o sem. matching": {"lambda_semantic": 0.0},
-    "w/o cvx opt.": {"learn_relation": False},
+    "w/o cvx opt.": {"learn_relation": False, "initial_relation": "uniform"},
     "w/o marginal & sem. matching": {"lambda_semantic": 0.0, "lambda_marginal": 0.0},
 }
