@@ -79,13 +79,13 @@ def folds_of(cv: Any, data: Data, labels: NDArray[Any], groups: NDArray[Any] | N
         repeats[-1].append((np.asarray(train), np.asarray(test)))
     if not repeats:
         raise ValueError("cv makes no split of the target's rows")
-    if min(map(len, repeats)) < 2:
-        raise ValueError("cv tests the rows in one fold: give a splitter with two folds or more")
     rows = [np.sort(np.concatenate([test for _, test in folds])) for folds in repeats]
     if any(not np.array_equal(each, rows[0]) for each in rows):
         raise ValueError(
             "cv tests some rows more often than others: use KFold, GroupKFold, TimeSeriesSplit or the like"
         )
+    if min(map(len, repeats)) < 2:
+        raise ValueError("cv tests the rows in one fold: give a splitter with two folds or more")
     return repeats
 
 
