@@ -31,8 +31,8 @@ if TYPE_CHECKING:
     import pandas as pd
 
 QUICK = (
-    "Scores come from the cross-validation that also weighs the sources, not from a nested one: they are a little too "
-    "good.",
+    "Scores come from the cross-validation that also weighs the sources, not from a nested one: they may be a little "
+    "too good.",
     "No learning curve, and no importance of columns.",
 )
 """What a quick comparison leaves out."""
