@@ -10,8 +10,8 @@ from sklearn.model_selection import GroupKFold, RepeatedKFold, ShuffleSplit, Tim
 
 from gapmin.transfer import Evidence, TransferClassifierCV, TransferRegressorCV, rank_sources
 from gapmin.transfer._fitting import Data
-from gapmin.transfer.evaluate import draw_folds, folds_of
 from gapmin.transfer.findings import column_findings, link_rows
+from gapmin.transfer.folds import draw_folds, folds_of
 from gapmin.transfer.importance import column_importance
 from gapmin.transfer.scoring import make_scoring
 

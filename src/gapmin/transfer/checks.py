@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from sklearn.base import is_classifier, is_regressor
 
 from ._fitting import Data
 
@@ -16,6 +17,7 @@ _Class = TypeVar("_Class")
 
 FEWEST_ROWS = 4
 _LARGEST_LABEL = 1e100
+_LARGEST_FEATURE = 1e30
 
 GONE = {
     "n_standard_errors": "the evidence decides; give prior_odds to say what you believe of a source",
@@ -53,6 +55,23 @@ def check_target(data: Data) -> None:
         raise ValueError(
             f"y has a value of {largest:.3g}, and squared errors of such labels are more than a number can hold: "
             "divide them by a power of ten"
+        )
+
+
+def check_learner(estimator: Any, param_grid: Any, *, classes: bool) -> None:
+    """Refuse a learner for the other task, and settings of none."""
+    wanted, other = ("classifier", is_regressor) if classes else ("regressor", is_classifier)
+    if estimator is not None and other(estimator):
+        raise ValueError(f"estimator is {type(estimator).__name__}, which is no {wanted}: give a {wanted}")
+    if param_grid is not None and estimator is None:
+        raise ValueError("param_grid is given without an estimator: give the estimator whose settings these are")
+
+
+def check_size(X: Any) -> None:
+    """Refuse numbers that trees cannot square."""
+    if (largest := max(float(X.max()), -float(X.min()))) > _LARGEST_FEATURE:
+        raise ValueError(
+            f"X has a value of {largest:.3g} in size, more than trees can square: divide its column by a power of ten"
         )
 
 

@@ -22,9 +22,10 @@ from ._columns import is_match, likeness
 from ._fitting import RECALIBRATED, Data, FittedLearner, correct, fit_learner
 from ._likelihood import mix_uniform
 from .constants import SMALLEST_WEIGHT, USE_FROM, Sources
-from .evaluate import Evaluated, Evaluator, draw_folds, folds_of
+from .evaluate import Evaluated, Evaluator
 from .evidence import candidate_sets, judge, posterior_weights, prior_weights, union_of_helpful
 from .findings import column_findings, leak_findings, link_rows
+from .folds import draw_folds, folds_of
 from .library import Learner
 from .result import Evidence, Hypothesis, Score
 from .scoring import Scoring

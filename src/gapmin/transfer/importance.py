@@ -15,8 +15,8 @@ from gapmin._utils.typing import Array
 
 from ._fitting import METHOD, RECALIBRATED, Data, TargetFold, correct, fit_learner
 from .checks import check_groups
-from .evaluate import draw_folds
 from .findings import link_rows
+from .folds import draw_folds
 from .library import Learner
 
 __all__ = ["ColumnImportance", "column_importance"]

@@ -13,7 +13,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import stdtrit
-from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, is_classifier, is_regressor
+from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from sklearn.linear_model import Ridge
 from sklearn.utils import check_random_state, compute_class_weight
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
@@ -31,8 +31,10 @@ from .checks import (
     GONE,
     check_class_weight,
     check_groups,
+    check_learner,
     check_not_taken,
     check_odds,
+    check_size,
     check_target,
     refuse_gone_parameters,
     refuse_unprepared,
@@ -45,8 +47,6 @@ from .result import Evidence
 from .scoring import Scoring, decide, make_scoring
 
 __all__ = ["TransferClassifierCV", "TransferRegressorCV"]
-
-_LARGEST_FEATURE = 1e30
 
 
 @refuse_gone_parameters
@@ -152,7 +152,7 @@ class _TransferCV(TransferMetaEstimator):
     def _gather(self, X: Any, y: ArrayLike, sample_domain: ArrayLike | None, groups: ArrayLike | None) -> Collected:
         """Check the rows, and return the evidence."""
         self._validate_params()
-        self._check_estimator()
+        check_learner(self.estimator, self.param_grid, classes=isinstance(self, ClassifierMixin))
         rows, _ = self._validate_training_data(X, y, sample_domain, None)
         n_classes = self.classes_.size if isinstance(self, ClassifierMixin) else 0
         data = Data(rows.X, self._codes(rows.y), rows.domain, n_classes, self.estimator is None)
@@ -228,27 +228,13 @@ class _TransferCV(TransferMetaEstimator):
     def _in_order(self, predicted: Array) -> Array:
         return predicted
 
-    def _check_estimator(self) -> None:
-        wanted, other = (
-            ("classifier", is_regressor) if isinstance(self, ClassifierMixin) else ("regressor", is_classifier)
-        )
-        if self.estimator is not None and other(self.estimator):
-            raise ValueError(f"estimator is {type(self.estimator).__name__}, which is no {wanted}: give a {wanted}")
-        if self.param_grid is not None and self.estimator is None:
-            raise ValueError("param_grid is given without an estimator: give the estimator whose settings these are")
-
     def _validate_X(self, X: Any, *, reset: bool) -> Any:
         if self.estimator is not None:
             return super()._validate_X(X, reset=reset)
         # The default learners take numbers alone, every one of them; in single precision solvers hardly converge.
         refuse_unprepared(X)
         X = validate_data(self, X, reset=reset, accept_sparse="csr", dtype=np.float64)
-        largest = max(float(X.max()), -float(X.min()))
-        if largest > _LARGEST_FEATURE:
-            raise ValueError(
-                f"X has a value of {largest:.3g} in size, more than trees can square: divide its column by a power of "
-                "ten"
-            )
+        check_size(X)
         return sp.csr_matrix(X) if sp.issparse(X) else X
 
 

@@ -1,0 +1,65 @@
+"""Folds of the target's rows: our own, or those of a splitter of the user's."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.model_selection import GroupKFold, KFold, StratifiedGroupKFold, StratifiedKFold, check_cv
+
+from ._fitting import Data, TargetFold
+
+
+def draw_folds(
+    data: Data, n_splits: int, n_repeats: int, seed: int, groups: NDArray[Any] | None = None
+) -> list[list[TargetFold]]:
+    """Return the folds of each repeat; classes keep their shares, and groups stay together."""
+    y = data.y[data.target]
+    repeats = []
+    if groups is not None:
+        n_groups = np.unique(groups).size
+        if n_groups < 2:
+            raise ValueError("every target row is of one group: give groups of which two or more are in the target")
+        n_splits = min(n_splits, n_groups)
+    for repeat in range(n_repeats):
+        state = int(np.random.SeedSequence([seed, repeat]).generate_state(1)[0])
+        kind: Any = StratifiedKFold if data.n_classes else KFold
+        if groups is not None:
+            kind = StratifiedGroupKFold if data.n_classes else GroupKFold
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of classes with fewer rows than folds
+            splitter = kind(n_splits, shuffle=True, random_state=state)
+            found = [(train, test) for train, test in splitter.split(np.zeros((y.size, 1)), y, groups) if test.size]
+        repeats.append(found)
+    return repeats
+
+
+def folds_of(cv: Any, data: Data, labels: NDArray[Any], groups: NDArray[Any] | None) -> list[list[TargetFold]]:
+    """Return the folds that a splitter of the user's makes of the target's rows, as repeats that test a row once."""
+    splitter = check_cv(cv, labels, classifier=bool(data.n_classes))
+    repeats: list[list[TargetFold]] = []
+    tested = np.ones(labels.size, dtype=bool)
+    for train, test in splitter.split(np.zeros((labels.size, 1)), labels, groups):
+        if np.intersect1d(train, test).size:
+            raise ValueError("cv tests rows that it trains on: give a splitter that keeps them apart")
+        if groups is not None and (divided := np.intersect1d(groups[train], groups[test])).size:
+            raise ValueError(
+                f"cv divides the group {divided[0]!r} between training and testing: give GroupKFold or the like"
+            )
+        if tested[test].any():
+            tested[:] = False
+            repeats.append([])
+        tested[test] = True
+        repeats[-1].append((np.asarray(train), np.asarray(test)))
+    if not repeats:
+        raise ValueError("cv makes no split of the target's rows")
+    rows = [np.sort(np.concatenate([test for _, test in folds])) for folds in repeats]
+    if any(not np.array_equal(each, rows[0]) for each in rows):
+        raise ValueError(
+            "cv tests some rows more often than others: use KFold, GroupKFold, TimeSeriesSplit or the like"
+        )
+    if min(map(len, repeats)) < 2:
+        raise ValueError("cv tests the rows in one fold: give a splitter with two folds or more")
+    return repeats
