@@ -4,7 +4,6 @@ import pytest
 pd = pytest.importorskip("pandas")
 
 from gapmin.study import RowDivision, TableError, read_division, read_study  # noqa: E402
-from gapmin.study.inputs import given_tables  # noqa: E402
 from gapmin.study.splits import outer_folds  # noqa: E402
 
 
@@ -66,7 +65,7 @@ def files(tmp_path):
 
 def test_groups_and_times_are_read_from_the_files(files):
     study = read_study(files[0], files[1:], "y", drop=["who"])
-    found = read_division(study, given_tables(files[0], files[1:]), "who", "day")
+    found = read_division(study, files, "who", "day")
     assert found.groups.size == 70
     assert np.unique(found.groups).size == 7
     days = [k % 28 for k in range(40)][::-1]
@@ -77,7 +76,7 @@ def test_a_source_without_the_column_shares_no_group(files):
     frame = pd.read_csv(files[1]).drop(columns="who")
     frame.to_csv(files[1], index=False)
     study = read_study(files[0], files[1:], "y", drop=["who"])
-    found = read_division(study, given_tables(files[0], files[1:]), "who")
+    found = read_division(study, files, "who")
     assert np.unique(found.groups).size == 7 + 30
 
 
@@ -94,11 +93,11 @@ def test_columns_that_cannot_divide_are_refused(files, change, asked, complaint)
     pd.read_csv(files[0]).assign(**change).to_csv(files[0], index=False)
     study = read_study(files[0], files[1:], "y", drop=["who"])
     with pytest.raises(TableError, match=complaint):
-        read_division(study, given_tables(files[0], files[1:]), **asked)
+        read_division(study, files, **asked)
 
 
 def test_time_needs_rows(tmp_path, files):
     pd.read_csv(files[0])[:20].to_csv(files[0], index=False)
     study = read_study(files[0], files[1:], "y", drop=["who"])
     with pytest.raises(TableError, match="has 20 labelled rows: --time needs 30 or more"):
-        read_division(study, given_tables(files[0], files[1:]), time="day")
+        read_division(study, files, time="day")

@@ -103,7 +103,7 @@ def _compare(
         study = files.read(asked["random_state"])
         check_study(study)
         read_metric(asked["metric"], study.schema.task)
-        division = read_division(study, files.tables(), group, time)
+        division = read_division(study, files.inputs(), group, time)
     if not as_json:
         print_study(study, paths, study.notes)
     with stages_on(Console(stderr=True), "gapmin compare") as on_progress:

@@ -176,6 +176,6 @@ def compare(
     files = StudyFiles(target, sources, label, task, left_out, max_source_rows, na, keep, text)
     check_division(files.tables()[0], group, time)
     study = files.read(random_state)
-    division = read_division(study, files.tables(), group, time)
+    division = read_division(study, files.inputs(), group, time)
     result = compare_study(study, division=division, n_jobs=n_jobs, random_state=random_state, **options)
     return TableComparison(result, study, files, group, time, random_state, n_jobs)

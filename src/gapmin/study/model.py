@@ -141,7 +141,7 @@ def fit_study(
     check_division(tables[0], group, time)
     study = files.read()
     notes = [*study.notes, *search_notes(study, random_state)]
-    division = read_division(study, tables, group, time)
+    division = read_division(study, files.inputs(), group, time)
     on_read(study, notes)
     made_with = study_files(study, tables)
     schema, rows = study.schema, rows_in_files(study)

@@ -14,7 +14,7 @@ from gapmin._utils.text import listed, quoted
 
 from ._messages import TableError, at_row, did_you_mean
 from ._values import as_numbers, is_missing, kind_of_dtype
-from .inputs import GivenTable
+from .inputs import GivenTable, TableInput, given_tables
 from .study import Study
 
 if TYPE_CHECKING:
@@ -119,15 +119,15 @@ def _divide(
 
 
 def read_division(
-    study: Study, tables: Sequence[GivenTable], group: str | None = None, time: str | None = None
+    study: Study, tables: Sequence[TableInput], group: str | None = None, time: str | None = None
 ) -> RowDivision:
     """Read the columns that say how a study's rows may be divided.
 
     Parameters
     ----------
     study : Study
-    tables : sequence of GivenTable
-        Its target and sources, from `given_tables`.
+    tables : sequence of path or frame
+        Its target, then its sources.
     group : str, optional
         A column, such as a patient or a day. A source without it has no row of a group of the target's.
     time : str, optional
@@ -138,12 +138,13 @@ def read_division(
     TableError
         Where a column is not in the target, has no value in a row, or is no time.
     """
-    check_division(tables[0], group, time)
+    given = given_tables(tables[0], tables[1:])
+    check_division(given[0], group, time)
     frames = [study.target[0], *(X for X, _ in study.sources.values())]
-    groups = None if group is None else _group_codes(frames, tables, group.strip())
+    groups = None if group is None else _group_codes(frames, given, group.strip())
     when = None
     if time is not None:
-        when = _times(_values(frames[0], tables[0], time.strip(), "--time"), tables[0].shown, time.strip())
+        when = _times(_values(frames[0], given[0], time.strip(), "--time"), given[0].shown, time.strip())
     return RowDivision(groups, when)
 
 

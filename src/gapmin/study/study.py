@@ -93,6 +93,10 @@ class StudyFiles:
         """Return the target and its sources with their names."""
         return given_tables(self.target, self.sources)
 
+    def inputs(self) -> list[TableInput]:
+        """Return the target and its sources as they were given."""
+        return [each.given for each in self.tables()]
+
     def asked(self) -> dict[str, Any]:
         """Return how the files are to be read, as JSON has it; without `max_source_rows`."""
         return {
