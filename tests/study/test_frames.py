@@ -168,3 +168,15 @@ def test_gapmin_loads_no_pandas():
     )
     said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
     assert said.strip() == "[] []"
+
+
+def test_groups_of_frames_stay_together():
+    rng = np.random.default_rng(0)
+    patient = np.repeat(np.arange(8), 3)
+    target = pd.DataFrame({"x": rng.normal(size=24), "patient": [f"p{k}" for k in patient], "y": rng.normal(size=24)})
+    source = pd.DataFrame({"x": rng.normal(size=30), "patient": ["p1"] * 30, "y": rng.normal(size=30)})
+    found = gapmin.compare(target, {"other": source}, label="y", group="patient", quick=True)
+    assert any("30 rows of groups in the target" in said for said in found.evidence["other"].findings)
+    assert found.fit().evidence == found.evidence
+    with pytest.raises(TableError, match="target has no column 'ward' for --group"):
+        gapmin.compare(target, {"other": source}, label="y", group="ward")
