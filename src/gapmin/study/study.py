@@ -250,8 +250,7 @@ def _check_asked(label: str, drop: Sequence[str], keep: Sequence[str]) -> None:
 def _copied_rows(target: LabelledFrame, sources: Mapping[str, LabelledFrame]) -> list[str]:
     """Note which sources hold rows of the target.
 
-    A test on rows that a source has too would praise that source for knowing them by heart. Rows are taken to be the
-    same rows only where hardly any two of the target are alike.
+    Rows are taken to be the same rows only where hardly any two of the target are alike.
     """
     import pandas as pd
 
@@ -267,8 +266,8 @@ def _copied_rows(target: LabelledFrame, sources: Mapping[str, LabelledFrame]) ->
         known = int(np.isin(of_target, marks(X, y)).sum())
         if known:
             notes.append(
-                f"{path} holds {known} of the {of_target.size} rows of the target: tested on these it looks "
-                "better than it is; take them out of it"
+                f"{path} holds {known} of the {of_target.size} rows of the target: they do not train where they are "
+                "tested"
             )
     return notes
 
