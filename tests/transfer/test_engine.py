@@ -208,11 +208,17 @@ def test_evidence_comes_back_from_json():
     again = Evidence.from_dict(evidence.to_dict())
     assert again == evidence
     assert "&lt;one&gt;" in evidence._repr_html_()
-    assert evidence.to_frame()["source"].tolist() == ["<one>", "two"]
-    assert evidence.to_frame("hypotheses")["weight"].sum() == pytest.approx(1)
     broken = evidence.to_dict() | {"hypotheses": []}
     with pytest.raises(ValueError, match="no evidence"):
         Evidence.from_dict(broken)
+
+
+def test_evidence_is_a_frame_too():
+    pytest.importorskip("pandas")
+    X, y, domain = rows(n_sources=2)
+    evidence = quick().fit(X, y, sample_domain=domain).evidence_
+    assert evidence.to_frame()["source"].tolist() == ["source 1", "source 2"]
+    assert evidence.to_frame("hypotheses")["weight"].sum() == pytest.approx(1)
 
 
 def test_the_headline_agrees_with_the_verdicts():
