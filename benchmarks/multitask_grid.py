@@ -76,10 +76,12 @@ def _number(text: str) -> float | str:
     return int(value) if value.is_integer() and "." not in text else value
 
 
-def table(rows: list[dict], setting: str, tasks: list[str], methods: Iterable[str] = METHODS) -> str:
+def table(
+    rows: list[dict], setting: str, tasks: list[str], methods: Iterable[str] = METHODS, level: float = 0.9
+) -> str:
     """Return a Markdown table: mean and standard error by task, the average, and its paired difference to Uniform.
 
-    The difference is over seeds, with its 90% t-interval.
+    The difference is over seeds, with its t-interval at that level.
     """
     methods = list(methods)
     chosen = [row for row in rows if row["setting"] == setting]
@@ -100,9 +102,9 @@ def table(rows: list[dict], setting: str, tasks: list[str], methods: Iterable[st
             differences.append("")
             continue
         d = averages[m] - averages["Uniform"]
-        half = stats.t.ppf(0.95, d.size - 1) * d.std(ddof=1) / d.size**0.5
+        half = stats.t.ppf((1 + level) / 2, d.size - 1) * d.std(ddof=1) / d.size**0.5
         differences.append(f"{d.mean():+.2f} [{d.mean() - half:+.2f}, {d.mean() + half:+.2f}]")
-    lines.append("| minus Uniform, 90% | " + " | ".join(differences) + " |")
+    lines.append(f"| minus Uniform, {level:.0%} | " + " | ".join(differences) + " |")
     return (
         f"{setting}, {', '.join(map(str, sorted(n_seeds)))} seeds, error in %, mean ± standard error:\n\n"
         + "\n".join(lines)

@@ -1,6 +1,6 @@
-"""What gapMTNN's relation is worth: errors against Uniform, and who shares with whom, on five kinds of problems.
+"""What gapMTNN's relation is worth: errors against Uniform, and who shares with whom, on six kinds of problems.
 
-    python benchmarks/relation.py [--problems copies twin] [--seeds 10 11 12 13 14] [--jobs 2] [--epochs 20]
+    python benchmarks/relation.py [--problems copies twin] [--seeds 10 11 12 13 14] [--jobs 2] [--net half]
 
 Seeds 0 to 4 are for tuning: settings and defaults may be chosen by them. Seeds 10 to 14 are for judging and are run
 once a default is settled; tables that are shown come from these. A seed draws other rows, other first weights and
@@ -9,20 +9,27 @@ another order.
 - digits: MNIST, MNIST-M and USPS, 500 rows each, LeNet.
 - copies: two samples of MNIST and a stranger, MNIST with its ten labels permuted; 500 rows each, LeNet.
 - twin: 50 rows of MNIST-M beside another 5,000, LeNet.
-- pacs: 10% of the rows of PACS, features of AlexNet's frozen convolutions, one layer of 512 units.
+- pacs, pacs_resnet50: 10% of the rows of PACS, features of AlexNet's frozen convolutions or of ResNet-50, one layer of
+  512 units.
 - table29: 29 generated tasks of two classes, 6% positives, 80 to 1,500 rows, five groups of related ones and nine tasks
   that stand alone; 100 less the area under the ROC curve in place of the error.
 
-Digits, copies, twin and pacs need the data in $GAPMIN_DATA. Every fit is kept in a CSV file at once, so a run that was
-interrupted goes on where it stopped: delete the file after a change of the code.
+Methods: Uniform and forms of gapMTNN; by --methods also the same network on each task alone ("single-task") and on all
+rows as one task ("pooled"), torchjd's UPGrad, AlignedMTL, PCGrad, CAGrad and Nash-MTL on the Gram matrix of the tasks'
+gradients, and uncertainty weighting. ``--net half`` has half of LeNet's channels, ``--stopped`` sets a fifth of rows
+aside, stops by their loss and goes back to the best epoch, ``--augment`` shifts and turns images at random.
+
+All but table29 need the data in $GAPMIN_DATA. Every fit is kept in a CSV file at once, so a run that was interrupted
+goes on where it stopped: delete the file after a change of the code.
 """
 
 from __future__ import annotations
 
 import argparse
 import os
-from collections.abc import Callable
-from functools import cache
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cache, partial
 from pathlib import Path
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")
@@ -30,24 +37,81 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 import numpy as np
 import torch
 from sklearn.metrics import roc_auc_score
+from sklearn.utils._param_validation import StrOptions
+from torch import Tensor, nn
+from torchjd import aggregation
 
-from gapmin.datasets import load_digits_multitask, load_pacs_features
-from gapmin.deep import MLP, GapMTNN, MultitaskClassifier, Objective, Uniform
+from gapmin.datasets import MultitaskProblem, load_digits_multitask, load_pacs_features
+from gapmin.deep import (
+    MLP,
+    Batch,
+    GapMTNN,
+    MultiObjective,
+    MultitaskClassifier,
+    MultitaskNet,
+    Objective,
+    RandomRotation,
+    RandomShift,
+    Step,
+    Uniform,
+)
+from gapmin.deep.config import parameter
+from gapmin.deep.losses import own_losses
 from multitask_grid import run_grid, table
 
 Rows = tuple[np.ndarray, np.ndarray, np.ndarray]
+BALANCERS = ["UPGrad", "AlignedMTL", "PCGrad", "CAGrad", "NashMTL"]
+
+
+@dataclass(eq=False, repr=False)
+class Balanced(MultiObjective):
+    """A mix of the tasks' gradients by a rule of torchjd; each head follows its own loss."""
+
+    rule: str = parameter("UPGrad", StrOptions(set(BALANCERS)))
+
+    def _weights(self, jacobian: list[tuple[Tensor, ...]], losses: Tensor, sizes: Sequence[int]) -> Tensor:
+        J = torch.stack([torch.cat([gradient.flatten() for gradient in row]) for row in jacobian]).double()
+        gram = J @ J.T
+        if self.rule == "NashMTL":  # it takes the gradients themselves: rows with the same products do as well
+            values, vectors = torch.linalg.eigh(gram)
+            self.__dict__.setdefault("_nash", aggregation.NashMTL(len(gram)))
+            return self.__dict__["_nash"].weighting(vectors * values.clamp_min(0).sqrt())
+        settings = {"c": 0.4} if self.rule == "CAGrad" else {}  # of its paper, for classification
+        return getattr(aggregation, f"{self.rule}Weighting")(**settings)(gram)
+
+
+@dataclass(eq=False, repr=False)
+class Uncertainty(Objective):
+    """Losses weighted by learnt uncertainties (Kendall et al. 2018)."""
+
+    def prepare(self, net: MultitaskNet) -> None:
+        """Start with weights of 1."""
+        self.log_variance = nn.Parameter(torch.zeros(net.n_tasks))
+
+    def forward(self, batch: Batch) -> Step:
+        """Return sum_k exp(-s_k) L_k + s_k / 2."""
+        losses = own_losses(self.net.own(batch).logits, batch.y, batch.sizes)
+        return Step((torch.exp(-self.log_variance) * losses + self.log_variance / 2).sum(), losses.detach())
+
+
 METHODS: dict[str, Callable[[], Objective]] = {
     "Uniform": Uniform,
     "gapMTNN": GapMTNN,
     "gapMTNN aligned": lambda: GapMTNN(lambda_semantic=10.0, lambda_marginal=0.1),
     "gapMTNN excess": lambda: GapMTNN(relation_cost="excess"),
+    "single-task": Uniform,
+    "pooled": Uniform,
+    **{rule: partial(Balanced, rule=rule) for rule in BALANCERS},
+    "uncertainty": Uncertainty,
 }
+DEFAULT_METHODS = list(METHODS)[:4]
 GROUPS = [6, 5, 4, 3, 2] + [1] * 9
 TASKS = {
     "digits": ["mnist", "mnist_m", "usps"],
     "copies": ["first", "second", "stranger"],
     "twin": ["large", "small"],
     "pacs": ["art_painting", "cartoon", "photo", "sketch"],
+    "pacs_resnet50": ["art_painting", "cartoon", "photo", "sketch"],
     "table29": [f"t{k:02}" for k in range(sum(GROUPS))],
 }
 
@@ -56,6 +120,25 @@ TASKS = {
 def digits():
     """Digits, read once a process."""
     return load_digits_multitask("published")
+
+
+@cache
+def pacs(features: str) -> MultitaskProblem:
+    """PACS as features of a network, read once a process."""
+    if features == "pacs":
+        return load_pacs_features()
+    with np.load(Path(os.environ["GAPMIN_DATA"]) / "pacs" / "resnet50_features.npz") as file:
+        X, y, task = file["features"].astype(np.float32), file["label"], file["domain"]
+    X /= np.sqrt(np.mean(np.square(X)))
+    return MultitaskProblem(features, {each: (X[task == each], y[task == each]) for each in TASKS[features]}, 0.1)
+
+
+def half_lenet() -> nn.Module:
+    """LeNet with half of its channels."""
+    layers: list[nn.Module] = []
+    for channels, wider in ((1, 16), (16, 32)):
+        layers += [nn.Conv2d(channels, wider, kernel_size=5, padding=2), nn.MaxPool2d(3, 2), nn.ReLU()]
+    return nn.Sequential(*layers, nn.Flatten())
 
 
 def joined(parts: list[Rows]) -> Rows:
@@ -111,32 +194,46 @@ def table29(seed: int, columns: int = 20, n_test: int = 1000) -> tuple[Rows, Row
 
 def problem(name: str, seed: int) -> tuple[Rows, Rows]:
     """Training and test rows."""
-    if name in ("digits", "pacs"):
-        split = digits().split(seed, 500) if name == "digits" else load_pacs_features().split(seed, 0.1)
+    if name == "digits" or name.startswith("pacs"):
+        split = digits().split(seed, 500) if name == "digits" else pacs(name).split(seed, 0.1)
         return (split.X, split.y, split.sample_task), (split.X_test, split.y_test, split.sample_task_test)
     return {"copies": copies, "twin": twin, "table29": table29}[name](seed)
 
 
 def fit(setting: str, method: str, seed: int) -> dict:
     """Return the error of each task in %, and the relation."""
-    name, epochs = setting.split(":")
+    name, epochs, *how = setting.split(":")
     torch.set_num_threads(1)
     (X, y, task), (X_test, y_test, task_test) = problem(name, seed)
-    torch.manual_seed(seed)
-    network = {
+    torch.manual_seed(seed)  # of the extractors' first weights, which all methods share
+    networks: dict[str, dict] = {
         "pacs": {"extractor": MLP(X.shape[1], (512,)), "lr": 2e-4},
+        "pacs_resnet50": {"extractor": MLP(X.shape[1], (512,)), "lr": 2e-4},
         "table29": {"extractor": MLP(X.shape[1], (64,)), "head_hidden": 32, "lr": 1e-3},
-    }.get(name, {"extractor": "lenet", "lr": 1e-3})
+    }
+    half = {"extractor": half_lenet(), "head_hidden": 128, "head_activation": "elu"}
+    lenet = half if "half" in how else {"extractor": "lenet"}
+    network = networks.get(name) or {**lenet, "lr": 1e-3}
+    if "stopped" in how:
+        network |= {"early_stopping": True, "validation_fraction": 0.2}
+    if "augmented" in how:
+        network |= {"augment": [RandomShift(2), RandomRotation(10)]}
     clf = MultitaskClassifier(METHODS[method](), epochs=int(epochs), device="cpu", random_state=seed, **network)
-    clf.fit(X, y, sample_task=task)
-    probability = clf.predict_proba(X_test, sample_task=task_test)
+    classes, probability = np.unique(y), np.zeros((len(y_test), np.unique(y).size))
+    alone = TASKS[name] if method == "single-task" else [None]
+    for each in alone:
+        rows, rows_test = (np.full(len(of), True) if each is None else of == each for of in (task, task_test))
+        names = (None, None) if method == "pooled" else (task[rows], task_test[rows_test])
+        clf.fit(X[rows], y[rows], sample_task=names[0])
+        found = clf.predict_proba(X_test[rows_test], sample_task=names[1])
+        probability[np.ix_(rows_test, np.searchsorted(classes, clf.classes_))] = found
     errors = {}
     for each in TASKS[name]:
         rows = task_test == each
         if name == "table29":
             errors[each] = 100 * (1 - roc_auc_score(y_test[rows], probability[rows, 1]))
         else:
-            errors[each] = 100 * float((clf.classes_[probability[rows].argmax(1)] != y_test[rows]).mean())
+            errors[each] = 100 * float((classes[probability[rows].argmax(1)] != y_test[rows]).mean())
     relation = [round(float(w), 4) for w in getattr(clf, "relation_", np.empty(0)).ravel()]
     rounded = {each: round(error, 4) for each, error in errors.items()}
     return {**rounded, "relation": " ".join(map(str, relation))}
@@ -163,20 +260,26 @@ def main() -> None:
     """Run what is missing and show the tables."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--problems", nargs="+", default=list(TASKS), choices=list(TASKS))
-    parser.add_argument("--methods", nargs="+", default=list(METHODS), choices=list(METHODS))
+    parser.add_argument("--methods", nargs="+", default=DEFAULT_METHODS, choices=list(METHODS))
     parser.add_argument("--seeds", nargs="+", type=int, default=[10, 11, 12, 13, 14])
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--epochs", type=int, default=20)
+    parser.add_argument("--net", choices=["full", "half"], default="full")
+    parser.add_argument("--stopped", action="store_true")
+    parser.add_argument("--augment", action="store_true")
     parser.add_argument("--out", type=Path, default=Path(__file__).parent / "results")
     options = parser.parse_args()
     kind = "tuning" if max(options.seeds) < 10 else "judging" if min(options.seeds) >= 10 else "mixed"
     texts = []
     for name in options.problems:
-        setting = f"{name}:{options.epochs}"
+        images = name in ("digits", "copies", "twin")
+        chosen_ways = {"half": images and options.net == "half", "stopped": options.stopped}
+        chosen_ways["augmented"] = images and options.augment
+        setting = ":".join([name, str(options.epochs), *(way for way, on in chosen_ways.items() if on)])
         cells = [(setting, m, seed) for seed in options.seeds for m in options.methods]
         rows = run_grid(cells, fit, options.out / f"relation_{name}.csv", options.jobs)
         chosen = [r for r in rows if r["setting"] == setting and r["seed"] in options.seeds]
-        texts.append(f"{table(chosen, setting, TASKS[name], METHODS)}\n\n{sharing(chosen, name)}")
+        texts.append(f"{table(chosen, setting, TASKS[name], METHODS, level=0.95)}\n\n{sharing(chosen, name)}")
     text = "\n\n".join(texts)
     print(text)
     (options.out / f"relation_{kind}.md").write_text(f"# The relation of gapMTNN, {kind} seeds\n\n{text}\n")

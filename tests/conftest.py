@@ -8,8 +8,9 @@ import signal
 import pytest
 
 # Started in the background, or by nohup: the processes that tests send signals to would inherit that these are ignored.
-for number, handler in ((signal.SIGINT, signal.default_int_handler), (signal.SIGHUP, signal.SIG_DFL)):
-    if signal.getsignal(number) is signal.SIG_IGN:
+for name, handler in (("SIGINT", signal.default_int_handler), ("SIGHUP", signal.SIG_DFL)):
+    number = getattr(signal, name, None)  # Windows has no SIGHUP
+    if number is not None and signal.getsignal(number) is signal.SIG_IGN:
         signal.signal(number, handler)
 
 

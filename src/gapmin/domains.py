@@ -136,6 +136,15 @@ def stack_domains(
 def split_domains(X: Any, y: ArrayLike, sample_domain: ArrayLike | None) -> tuple[Labelled, dict[int, Labelled]]:
     """Undo `stack_domains`: the target's (X, y), and a dictionary of the sources' by number.
 
+    Parameters
+    ----------
+    X : array-like of shape (n_rows, n_features)
+        The rows.
+    y : array-like of shape (n_rows,)
+        Their labels.
+    sample_domain : array-like of shape (n_rows,)
+        Negative for the target, 1, 2, ... for the sources.
+
     Examples
     --------
     >>> target, sources = split_domains([[0.0], [1.0], [2.0]], [0, 1, 0], [-1, -1, 1])
@@ -217,6 +226,7 @@ class _TargetSplitter(GroupsConsumerMixin):
         Parameters
         ----------
         X : array-like of shape (n_rows, n_features)
+            The rows.
         y : array-like of shape (n_rows,), optional
             Needed to stratify.
         groups : array-like of shape (n_rows,), optional
@@ -268,7 +278,9 @@ class TargetKFold(_TargetSplitter, BaseCrossValidator):
     Parameters
     ----------
     n_splits : int, default=5
+        How many divisions.
     shuffle : bool, default=False
+        Whether to shuffle the target's rows first.
     random_state : int, RandomState instance or None, default=None
         Used when `shuffle` is on.
     stratify : "auto", True or False, default="auto"
@@ -304,7 +316,17 @@ class TargetKFold(_TargetSplitter, BaseCrossValidator):
         self.stratify = stratify
 
     def get_n_splits(self, X: Any = None, y: Any = None, groups: Any = None) -> int:
-        """Return the number of folds."""
+        """Return the number of folds.
+
+        Parameters
+        ----------
+        X : ignored
+            For scikit-learn.
+        y : ignored
+            For scikit-learn.
+        groups : ignored
+            For scikit-learn.
+        """
         return self.n_splits
 
     def _possible(self, codes: NDArray[np.intp], counts: NDArray[np.intp]) -> NDArray[np.intp] | None:
@@ -321,9 +343,11 @@ class TargetShuffleSplit(_TargetSplitter, BaseShuffleSplit):
     Parameters
     ----------
     n_splits : int, default=10
+        How many divisions.
     test_size, train_size : float or int, default=None
         A share or a number of *target* rows, as in scikit-learn's `ShuffleSplit`.
     random_state : int, RandomState instance or None, default=None
+        Seed.
     stratify : "auto", True or False, default="auto"
         Keep the shares of the classes; "auto" does so for discrete labels.
 

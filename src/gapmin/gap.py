@@ -58,7 +58,13 @@ class PerformanceGap:
     Y: float = float("nan")
 
     def lq_bound(self, q: float) -> Any:
-        """Return the corollary for the l_q loss: (Y + R norm_bound)^q."""
+        """Return the corollary for the l_q loss: (Y + R norm_bound)^q.
+
+        Parameters
+        ----------
+        q : float
+            The exponent.
+        """
         if not q >= 1:
             raise ValueError(f"q is {q}: the l_q loss is convex for q >= 1 only")
         return (self.Y + self.R * self.norm_bound) ** q
@@ -132,11 +138,14 @@ class GapInterval:
     gap : float
         As measured.
     low, high : float
+        The ends of the interval.
     level : float
+        The probability that the interval holds the gap.
     bias : float
         Mean of the resampled gaps less the measured one: drawing rows twice makes domains differ more, so it tends to
         be positive; the interval has it taken out.
     samples : ndarray of shape (n_resamples,)
+        The gap of each resample.
     """
 
     gap: float
@@ -166,13 +175,17 @@ def gap_test(
     Parameters
     ----------
     estimator : a linear setting with a gap between domains or tasks
+        An unfitted or fitted linear setting.
     X, y : the rows
+        The rows.
     sample_domain, sample_task : array-like of shape (n_rows,)
         One of the two, as the estimator takes it.
     n_permutations : int, default=199
+        How often the domains of the rows are permuted.
     n_jobs : int, optional
         The result does not depend on it.
     random_state : int, RandomState instance or None
+        Seed.
 
     Examples
     --------
@@ -220,14 +233,19 @@ def gap_interval(
     Parameters
     ----------
     estimator : a linear setting
+        An unfitted or fitted linear setting.
     X, y : the rows
+        The rows.
     sample_domain, sample_task : array-like of shape (n_rows,), optional
         As the estimator takes it.
     level : float, default=0.9
+        The probability that the interval holds the value.
     n_resamples : int, default=200
+        How often the rows are drawn anew.
     n_jobs : int, optional
         The result does not depend on it.
     random_state : int, RandomState instance or None
+        Seed.
     """
     _check_count("n_resamples", n_resamples)
     if not (isinstance(level, Real) and 0 < level < 1):

@@ -55,6 +55,7 @@ def test_the_backend_may_be_chosen(backend):
         assert list(run_parallel(pow, [(2, 3), (3, 2)], None)) == [8, 9]
 
 
+@pytest.mark.posix
 def test_this_process_still_answers_signals():
     list(run_parallel(pow, [(2, 3), (3, 2)], 2))
     assert not signal.pthread_sigmask(signal.SIG_BLOCK, []) & {signal.SIGINT, signal.SIGHUP}
@@ -89,12 +90,14 @@ list(run_parallel(work, [(np.zeros(200_000),)] * 4, 2, batch_size=1))
 """
 
 
+@pytest.mark.posix
 @pytest.mark.parametrize(
-    ("number", "to_all"),
-    [(signal.SIGKILL, False), (signal.SIGHUP, True), pytest.param(signal.SIGTERM, True, marks=pytest.mark.slow)],
+    ("name", "to_all"),
+    [("SIGKILL", False), ("SIGHUP", True), pytest.param("SIGTERM", True, marks=pytest.mark.slow)],
 )
-def test_a_script_that_is_ended_leaves_nothing_behind(number, to_all):
+def test_a_script_that_is_ended_leaves_nothing_behind(name, to_all):
     """A closed terminal sends SIGHUP to all processes in it; `timeout` and systemd send SIGTERM to all."""
+    number = getattr(signal, name)
     script = subprocess.Popen([sys.executable, "-c", SCRIPT], stdout=subprocess.PIPE, start_new_session=True)
     with script, ExitStack() as at_the_end:
         at_the_end.callback(script.kill)  # or a failure would wait for it

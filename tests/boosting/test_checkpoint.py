@@ -212,7 +212,7 @@ def test_without_skops_it_says_what_to_install(tmp_path, monkeypatch):
 
     monkeypatch.setitem(sys.modules, "skops", None)
     monkeypatch.setattr(builtins, "__import__", without_skops)
-    with pytest.raises(ImportError, match=r"pip install \"gapmin\[cli\]\""):
+    with pytest.raises(ImportError, match=r"pip install -e \"\.\[cli\]\""):
         GapBoostClassifier(checkpoint_dir=tmp_path).fit(X, y, sample_domain=sample_domain)
 
 
@@ -236,6 +236,7 @@ Slow(n_estimators=8, resample=True, random_state=0, checkpoint_dir=sys.argv[1]).
 """
 
 
+@pytest.mark.posix
 @pytest.mark.slow
 def test_kill_9_loses_no_round(tmp_path):
     child = subprocess.Popen([sys.executable, "-c", CHILD, str(tmp_path)])

@@ -5,7 +5,6 @@ from __future__ import annotations
 import functools
 import io
 import os
-import sys
 
 import numpy as np
 import pytest
@@ -269,7 +268,7 @@ def test_content_that_no_fit_has_is_one_clear_error(tmp_path, file, change):
     assert "no checkpoint of this fit" in line or "cannot be read" in line
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="needs named pipes")
+@pytest.mark.posix
 @pytest.mark.parametrize("file", FILES)
 def test_a_pipe_is_not_waited_for(tmp_path, file):
     boost(tmp_path)
@@ -320,7 +319,7 @@ def test_learners_that_are_not_ours_go_on_to_the_same_model(tmp_path):
         np.testing.assert_array_equal(resumed.decision_function(X), whole.decision_function(X))
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="needs symbolic links")
+@pytest.mark.posix
 @pytest.mark.parametrize("file", ["round-00001.skops", "round-00002.skops"])
 def test_a_link_in_the_folder_is_replaced_not_followed(tmp_path, file):
     folder, own = tmp_path / "rounds", tmp_path / "own.txt"

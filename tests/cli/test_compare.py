@@ -78,7 +78,7 @@ def test_prints_what_was_read_the_tables_and_the_decision_last(files, tmp_path):
     last = " ".join(done.stdout.rstrip().split("\n\n")[-1].split())
     assert last.startswith("Decision: ")
     assert "Leave out bad." in last
-    assert "ROC AUC on rows that did not train: " in last
+    assert "ROC AUC on held-out target rows: " in last
     assert "(" not in last.split("Effect")[0], "no repr of anything"
     text = page.read_text(encoding="utf-8")
     assert "--quick --report" in text

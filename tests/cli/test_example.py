@@ -1,3 +1,4 @@
+import io
 import json
 
 import numpy as np
@@ -8,7 +9,8 @@ pytest.importorskip("mlxtend")
 pd = pytest.importorskip("pandas")
 
 from gapmin.cli import example  # noqa: E402
-from gapmin.study import read_study, read_table  # noqa: E402
+from gapmin.datasets.examples import EXAMPLES, LITRES_PER_100_KM, cars, digits  # noqa: E402
+from gapmin.study import compare_study, read_study, read_table  # noqa: E402
 from gapmin_support.commands import invoke  # noqa: E402
 
 FILES = {"README.txt", "europe.csv", "fleet.csv", "new-answers.csv", "new.csv", "target.csv", "usa.csv"}
@@ -28,9 +30,9 @@ def test_the_files_are_written_and_named(tmp_path):
     assert done.exit_code == 0
     assert names(folder) == FILES
     assert f"{folder / 'target.csv'}  30 rows" in done.stdout.splitlines()
-    assert done.stdout.splitlines()[-1] == f"  {example.COMMANDS['compare']}"
+    assert done.stdout.splitlines()[-1] == f"  {cars().commands['compare']}"
     readme = (folder / "README.txt").read_text()
-    for command in example.COMMANDS.values():
+    for command in cars().commands.values():
         assert f"  {command}\n" in readme
     assert "30 Japanese cars" in readme
 
@@ -60,7 +62,7 @@ def test_every_car_is_in_one_file_with_its_own_numbers(tmp_path):
     rows = np.concatenate([frame.iloc[:, :6].to_numpy() for frame in frames.values()])
     assert sorted(map(tuple, rows)) == sorted(map(tuple, X[:, :6]))
     known = np.concatenate([frame["mpg"] for frame in frames.values() if "mpg" in frame])
-    back = example.LITRES_PER_100_KM / litres
+    back = LITRES_PER_100_KM / litres
     np.testing.assert_allclose(np.sort(np.concatenate([known, back])).mean(), mpg.mean(), atol=0.02)
 
 
@@ -120,7 +122,49 @@ def test_json_and_the_same_bytes_each_time(tmp_path):
     said = json.loads(done.stdout)
     assert {file["path"] for file in said["files"]} == {str(tmp_path / "a" / name) for name in FILES}
     assert said["label"] == "mpg"
-    assert said["next"] == example.COMMANDS
+    assert said["next"] == cars().commands
     run(tmp_path / "b")
     for name in FILES:
         assert (tmp_path / "a" / name).read_bytes() == (tmp_path / "b" / name).read_bytes()
+
+
+def test_the_command_knows_every_example(tmp_path):
+    assert set(example.STUDIES) == set(EXAMPLES)
+    done = run(tmp_path, "--study", "digits", "--json")
+    said = json.loads(done.stdout)
+    assert {file["path"] for file in said["files"]} == {str(tmp_path / name) for name in digits().files}
+    assert said["label"] == "parity"
+    refused = run(tmp_path / "other", "--study", "boats")
+    assert (refused.exit_code, refused.stderr) == (2, "gapmin example: --study is boats: use cars or digits\n")
+
+
+def test_the_digits_are_those_of_the_data_set_and_one_file_has_the_labels_swapped(tmp_path):
+    from sklearn.datasets import load_digits
+
+    run(tmp_path, "--study", "digits")
+    names = ("target", "city", "branch", "new", "swapped")
+    frames = {name: pd.read_csv(tmp_path / f"{name}.csv") for name in names}
+    frames["new"]["parity"] = pd.read_csv(tmp_path / "new-answers.csv")["parity"]
+    X, y = load_digits(return_X_y=True)
+    known = {tuple(x): "odd" if digit % 2 else "even" for x, digit in zip(X.tolist(), y, strict=True)}
+    rows = [tuple(row) for frame in frames.values() for row in frame.iloc[:, :-1].to_numpy(dtype=float).tolist()]
+    assert len(rows) == len(set(rows))
+    for name, frame in frames.items():
+        truth = [known[tuple(row)] for row in frame.iloc[:, :-1].to_numpy(dtype=float).tolist()]
+        assert (frame["parity"] == truth).all() if name != "swapped" else (frame["parity"] != truth).all()
+    assert frames["branch"]["parity"].value_counts().tolist() == [2, 2]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", [0, 1])
+def test_one_office_helps_one_hurts_and_of_one_nothing_is_known(seed):
+    made = digits(seed)
+    tables = {name: pd.read_csv(io.StringIO(made.files[name])) for name in ("target.csv", *made.sources)}
+    target = tables.pop("target.csv")
+    found = compare_study(read_study(target, tables, made.label), quick=True, n_jobs=1)
+    verdicts = {each.name: each.verdict for each in found.evidence.sources}
+    assert verdicts == {
+        "city.csv": "use",
+        "swapped.csv": "leave out",
+        "branch.csv": "no evidence either way",
+    }

@@ -126,7 +126,7 @@ def test_a_model_remembers_how_it_was_made(fitted, files):
     digest = hashlib.sha256((files / "<script>b.csv").read_bytes()).hexdigest()
     assert model.files[2] == StudyFile("source", "<script>b", "<script>b.csv", 50, digest)
     read = {"task": None, "drop": ["id"], "na": [], "keep": [], "text": True}
-    assert model.asked == {**read, "seed": 0, "group": None, "time": None}
+    assert model.asked == {**read, "seed": 0, "scoring": None, "group": None, "time": None}
     evidence = model.pipeline["model"].evidence_
     assert [each.weight for each in model.evidence.hypotheses] == [each.weight for each in evidence.hypotheses]
     assert [each.name for each in model.evidence.sources] == model.source_names

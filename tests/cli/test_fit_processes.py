@@ -14,6 +14,7 @@ pytest.importorskip("typer")
 pd = pytest.importorskip("pandas")
 pytest.importorskip("skops")
 
+from gapmin._utils.options import on_command_line  # noqa: E402
 from gapmin.study import StudyFiles  # noqa: E402
 from gapmin.study.model import fit_study  # noqa: E402
 from gapmin_support.processes import wait_until, workers_of  # noqa: E402
@@ -56,7 +57,8 @@ def test_the_whole_path_with_two_processes_equals_one(folder):
     fitted = run(folder, *FIT, "-o", "model.skops", "--jobs", "2", "--force")
     assert (fitted.returncode, fitted.stderr) == (0, "")
     assert fitted.stdout.endswith("Next:\n  gapmin predict model.skops new.csv -o predictions.csv\n")
-    model = fit_study(StudyFiles(folder / "target.csv", [folder / "old.csv"], "price"), n_jobs=1)
+    with on_command_line():  # notes name options as they were typed
+        model = fit_study(StudyFiles(folder / "target.csv", [folder / "old.csv"], "price"), n_jobs=1)
     assert model.save(folder / "again.skops").read_bytes() == old.read_bytes()
 
     assert run(folder, "predict", "model.skops", "new.csv", "-o", "out.csv").returncode == 0

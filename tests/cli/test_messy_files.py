@@ -11,6 +11,7 @@ pytest.importorskip("skops")
 openpyxl = pytest.importorskip("openpyxl")
 
 from gapmin.cli import compare, explain, fit, predict  # noqa: E402
+from gapmin.study import read_study  # noqa: E402
 from gapmin.study.model import load_study_model  # noqa: E402
 from gapmin_support.commands import invoke  # noqa: E402
 
@@ -100,3 +101,12 @@ def test_the_report_says_how_the_files_were_read(files, tmp_path):
     assert "na=[&#39;k.A.&#39;]" in text
     assert "text=False" in text
     assert "with free text: as asked" in text
+
+
+def test_messages_name_options_as_they_are_typed_here_and_as_parameters_in_python(files):
+    done = run("compare", *options(files)[:8], "--quick")
+    assert "--keep uses one" in done.stdout or "--no-text" in done.stdout
+    assert "(--task overrides)" in done.stdout
+    notes = read_study(files / "target.xlsx", [files / "old.csv"], "rent").notes
+    assert any("(task= overrides)" in note for note in notes)
+    assert not [note for note in notes if "--" in note]

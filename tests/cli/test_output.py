@@ -18,8 +18,7 @@ from gapmin import cli
 from gapmin import study as study_package
 from gapmin._utils import io as io_module
 from gapmin.reporting import Report
-from gapmin.study import model as model_module
-from gapmin.study import read_study
+from gapmin.study import read_study, task_model
 
 FULL = (
     "gapmin: standard output cannot be written (No space left on device): free some space there, or write elsewhere\n"
@@ -80,7 +79,7 @@ def model(files, monkeypatch):
     made = SimpleNamespace(
         schema=study.schema, conform=study.schema.conform, pipeline=DummyClassifier().fit(*study.target)
     )
-    monkeypatch.setattr(model_module, "load_study_model", lambda path: made)
+    monkeypatch.setattr(task_model, "load_predictor", lambda path: made)
     return "model.skops"
 
 

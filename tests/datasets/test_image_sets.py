@@ -204,7 +204,7 @@ def test_a_task_without_a_class_is_refused(data):
 def test_missing_pillow_says_what_to_install(data, monkeypatch):
     write_pacs(data)
     monkeypatch.setitem(sys.modules, "PIL", None)
-    with pytest.raises(ImportError, match=r'Pillow.*pip install "gapmin\[data\]"'):
+    with pytest.raises(ImportError, match=r'Pillow.*pip install -e "\.\[data\]"'):
         load_pacs(size=16)
 
 

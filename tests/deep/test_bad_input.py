@@ -91,14 +91,14 @@ class TestBeforeAnyTraining:
             ({"extractor": torch.nn.Linear(3, 2)}, r"rows of shape \(4,\)"),
             ({"extractor": torch.nn.Sequential(torch.nn.Linear(3, 2))}, r"rows of shape \(4,\)"),
             ({"checkpoint_dir": "somewhere", "random_state": None}, r"random_state is None: with checkpoint_dir give"),
-            ({"validation": 1.0}, r"'validation' parameter"),
+            ({"validation_fraction": 1.0}, r"'validation_fraction' parameter"),
             ({"epochs": -1}, r"'epochs' parameter"),
             ({"batch_size": 0}, r"'batch_size' parameter"),
             ({"lr": 0.0}, r"'lr' parameter"),
             ({"head_activation": "selu"}, r"'head_activation' parameter"),
             ({"sampling": "twice"}, r"'sampling' parameter"),
             ({"device": "abacus"}, r"abacus"),
-            ({"callbacks": [EarlyStopping()]}, r"validation_error.*set validation"),
+            ({"callbacks": [EarlyStopping()]}, r"validation_loss.*set validation"),
             ({"callbacks": ["stop"]}, r"callbacks"),
         ],
     )
@@ -130,7 +130,7 @@ class TestBeforeAnyTraining:
         X, task = np.eye(6), np.repeat(["large", "tiny"], [4, 2])
         y = [0, 1, 0, 1, 0, 1]
         with pytest.raises(ValueError, match=r"task .* has 2 rows, one of each class: none can be set aside"):
-            model(validation=0.2).fit(X, y, sample_task=task)
+            model(validation_fraction=0.2).fit(X, y, sample_task=task)
         with pytest.raises(ValueError, match="none can be set aside"):
             model(objective=GapMTNN(relation_data="holdout")).fit(X, y, sample_task=task)
 

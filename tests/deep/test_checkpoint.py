@@ -69,7 +69,7 @@ def assert_refused(folder, fault, **settings):
     assert str(caught.value).endswith("name another checkpoint_dir, or remove the file to start anew")
     assert "\n" not in str(caught.value)
     assert all(torch.equal(value, before[name]) for name, value in trainer.objective.state_dict().items())
-    assert not trainer.optimizer.state
+    assert not trainer.torch_optimizer.state
     assert trainer.callbacks[0].best is None
     assert torch.equal(torch.get_rng_state(), random)
 

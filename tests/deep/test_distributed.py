@@ -32,7 +32,7 @@ from gapmin.deep import (
     Weighted,
 )
 from gapmin.deep import trainer as trainer_module
-from gapmin.deep._inputs import check_same_rows
+from gapmin.deep._inputs import FitRows, check_same_rows
 from gapmin.deep.batches import TaskRows
 from gapmin.deep.engine import Engine, StoppedElsewhereError
 from gapmin.deep.launch import Placement
@@ -218,9 +218,10 @@ def who_writes(engine, folder):
 def other_rows(engine):
     """Give each process other labels."""
     try:
-        check_same_rows(engine, np.arange(4) + engine.rank, np.zeros(4), seed=0)
+        check_same_rows(engine, FitRows(None, np.arange(4) + engine.rank, None, np.zeros(4)), seed=0)
     except ValueError as error:
-        return str(error), check_same_rows(engine, np.arange(4), np.zeros(4), seed=engine.rank + 5)
+        same = FitRows(None, np.arange(4), None, np.zeros(4))
+        return str(error), check_same_rows(engine, same, seed=engine.rank + 5)
 
 
 def failing(engine):
@@ -291,6 +292,7 @@ def test_two_processes_train_as_one(name, together):
 def test_what_was_compared_has_centroids_and_a_relation_that_moved(together):
     found = together["gapmtnn aligned, cycle"]
     assert found["state"]["probes.weight"].abs().sum() > 0
+    assert found["state"]["probes.moments"].abs().sum() > 0
     assert found["state"]["scores.counts"].sum() > 0
     assert found["state"]["centroids.sums"].abs().sum() > 0
     assert (found["state"]["relation"] - 1 / 3).abs().max() > 0.01

@@ -81,7 +81,7 @@ def test_a_fit_on_two_processes_is_the_fit_on_one(tmp_path):
     X, y, task = data()
     torch.manual_seed(3)
     extractor = MLP(4, (8,))
-    settings = {"extractor": extractor, "validation": 0.2, "epochs": 6}
+    settings = {"extractor": extractor, "validation_fraction": 0.2, "epochs": 6}
     one, two = (
         small(**settings, **how, callbacks=[EarlyStopping("loss", patience=2), CSVLogger(tmp_path / name)])
         for name, how in (("one.csv", {"device": "cpu"}), ("two.csv", TWO))
@@ -93,7 +93,7 @@ def test_a_fit_on_two_processes_is_the_fit_on_one(tmp_path):
     same_weights(one, two)
     np.testing.assert_allclose(two.relation_, one.relation_, atol=1e-4)
     assert [record.keys() for record in two.history_] == [record.keys() for record in one.history_]
-    for name in ("loss", "validation_error"):
+    for name in ("loss", "validation_loss", "validation_error"):
         np.testing.assert_allclose(*([record[name] for record in clf.history_] for clf in (one, two)), atol=1e-4)
     np.testing.assert_allclose(
         two.predict_proba(X, sample_task=task), one.predict_proba(X, sample_task=task), atol=1e-4
@@ -276,7 +276,7 @@ def test_torchrun_says_how_many_processes_there_are(monkeypatch):
 
 def test_without_lightning_the_error_says_what_to_install(monkeypatch):
     monkeypatch.setitem(sys.modules, "lightning_fabric", None)
-    with pytest.raises(ImportError, match=r'pip install "gapmin\[distributed\]", or set devices=1'):
+    with pytest.raises(ImportError, match=r'pip install -e "\.\[distributed\]" in a clone of gapmin, or set devices=1'):
         small(devices=2).fit(Untouched(), Untouched())
     X, y, task = data()
     small(epochs=1, strategy="ddp", accelerator="cpu").fit(X, y, sample_task=task)  # one process needs none

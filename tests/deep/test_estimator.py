@@ -184,7 +184,7 @@ def test_what_is_given_is_never_changed():
     X, y, task = data()
     module, callback, objective = MLP(4, (8,)), EarlyStopping("loss"), GapMTNN()
     kept = copy.deepcopy((X, y, task, module.state_dict()))
-    clf = small(objective=objective, extractor=module, callbacks=[callback], validation=0.2)
+    clf = small(objective=objective, extractor=module, callbacks=[callback], validation_fraction=0.2)
     params = clf.get_params(deep=False)
     clf.fit(X, y, sample_task=task)
     clf.predict_proba(X, sample_task=task)
@@ -269,7 +269,9 @@ def test_rows_set_aside_are_not_trained_on(validation, data_for, monkeypatch):
         return []
 
     monkeypatch.setattr(Trainer, "fit", fit)
-    small(objective=GapMTNN(relation_data=data_for, holdout=0.2), validation=validation).fit(X, y, sample_task=task)
+    small(objective=GapMTNN(relation_data=data_for, holdout=0.2), validation_fraction=validation).fit(
+        X, y, sample_task=task
+    )
     names = {"train", *(["validation"] if validation else []), *(["holdout"] if data_for == "holdout" else [])}
     assert set(parts) == names
     for k, name in enumerate(("a", "b")):
@@ -444,13 +446,14 @@ def test_a_file_with_other_content_is_refused(saved, tmp_path):
             GapMTNNClassifier.load(rewritten(path, tmp_path / "m.safetensors", header=header))
 
 
-def test_a_file_of_a_later_format_is_refused(saved, tmp_path):
+@pytest.mark.parametrize("other", [1, 3])
+def test_a_file_of_another_format_is_refused(saved, tmp_path, other):
     content = saved[1].read_bytes()
-    assert content.count(b'\\"format\\": 1') == 1
-    later = tmp_path / "later.safetensors"
-    later.write_bytes(content.replace(b'\\"format\\": 1', b'\\"format\\": 2'))
-    with pytest.raises(ValueError, match="format 2"):
-        GapMTNNClassifier.load(later)
+    assert content.count(b'\\"format\\": 2') == 1
+    changed = tmp_path / "changed.safetensors"
+    changed.write_bytes(content.replace(b'\\"format\\": 2', b'\\"format\\": %d' % other))
+    with pytest.raises(ValueError, match=f"format {other}"):
+        GapMTNNClassifier.load(changed)
 
 
 def test_a_damaged_header_is_refused(saved, tmp_path):
@@ -550,7 +553,7 @@ def test_a_checkpoint_of_other_data_or_another_network_is_refused(change, tmp_pa
     elif change == "task names":
         task = np.char.add(task, "!")
     elif change == "validation":
-        params["validation"] = 0.2
+        params["validation_fraction"] = 0.2
     elif change == "head_activation":
         params["head_activation"] = "tanh"
     else:
@@ -625,7 +628,7 @@ def test_the_two_estimators_and_the_trainer_agree_on_their_defaults():
 
 def test_settings_that_are_numpys_numbers_do_not_spoil_the_checkpoint(tmp_path):
     X, y, task = data()
-    settings = {"lr": np.float64(0.01), "batch_size": np.int64(16), "validation": np.float32(0.2)}
+    settings = {"lr": np.float64(0.01), "batch_size": np.int64(16), "validation_fraction": np.float32(0.2)}
     first = small(checkpoint_dir=tmp_path, **settings).fit(X, y, sample_task=task)
     again = small(checkpoint_dir=tmp_path, **settings).fit(X, y, sample_task=task)
     assert np.array_equal(first.predict_proba(X, sample_task=task), again.predict_proba(X, sample_task=task))
@@ -634,7 +637,7 @@ def test_settings_that_are_numpys_numbers_do_not_spoil_the_checkpoint(tmp_path):
 def test_a_fit_may_go_on_with_other_callbacks_and_keeps_those_it_had(tmp_path):
     X, y, task = data()
     folder = tmp_path / "kept"
-    common = {"validation": 0.2, "checkpoint_dir": folder}
+    common = {"validation_fraction": 0.2, "checkpoint_dir": folder}
     first = small(epochs=2, callbacks=[EarlyStopping(patience=50)], **common).fit(X, y, sample_task=task)
     callbacks = [CSVLogger(tmp_path / "history.csv"), EarlyStopping(patience=50)]
     second = small(epochs=4, callbacks=callbacks, **common).fit(X, y, sample_task=task)

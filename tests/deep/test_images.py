@@ -130,5 +130,5 @@ def test_parameters_that_make_no_sense(folder, parameters, message):
 def test_without_pillow_the_install_is_named(folder, monkeypatch):
     images = ImageFolder(folder)
     monkeypatch.setitem(sys.modules, "PIL", None)
-    with pytest.raises(ImportError, match=r'pip install "gapmin\[deep\]"'):
+    with pytest.raises(ImportError, match=r'pip install -e "\.\[deep\]"'):
         images[0]

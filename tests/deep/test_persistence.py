@@ -71,7 +71,7 @@ SAID = {
     "a history of numbers": ({"history": [1]}, "no list of records"),
     "a history with tensors": ({"history": [{"a": {"$tensor": "relation"}}]}, "where a value was due"),
     "an unknown class": ({"class": "os.system"}, "holds a os.system: read it with"),
-    "a later format": ({"format": 2}, "format 2: save it anew"),
+    "a later format": ({"format": 3}, "format 3: save it anew"),
     "one entry more": ({"more": 1}, "has not exactly format"),
 }
 

@@ -88,6 +88,26 @@ def scores_of(errors, y, sizes, n_classes=3):
     return scores
 
 
+@pytest.mark.parametrize("sizes", [SIZES, (3, 0, 2)])
+def test_scores_are_sums_over_the_rows_of_a_class_of_a_task(sizes):
+    _, y, _ = rows_of(sizes)
+    errors = torch.rand(len(y), 3, generator=torch.Generator().manual_seed(1))
+    scores = scores_of(errors, y, sizes)
+    task = np.repeat(range(3), sizes)
+    for j in range(3):
+        for c in range(3):
+            rows = errors[torch.from_numpy(task == j) & (y == c)]
+            assert scores.counts[j, c] == len(rows)
+            torch.testing.assert_close(scores.errors[j, c], rows.sum(0))
+            torch.testing.assert_close(scores.squares[j, c], (rows - rows[:, [j]]).square().sum(0))
+
+
+def test_rows_that_trained_no_probe_are_scored_by_the_mean_of_both():
+    probes, (z, y, half) = probes_of(), rows_of()
+    both = (probes.errors(z, y, half) + probes.errors(z, y, 1 - half)) / 2
+    torch.testing.assert_close(probes.errors(z, y, None), both)
+
+
 def by_definition(errors, y, task, class_counts):
     """Return the costs of three tasks, row by row."""
     K = errors.shape[1]

@@ -31,7 +31,8 @@ from gapmin.deep import (
 )
 from gapmin.deep.batches import TaskRows, epoch_plan
 from gapmin.deep.checkpoint import read_checkpoint, write_checkpoint
-from gapmin.deep.trainer import CHECKPOINT, task_errors
+from gapmin.deep.evaluation import task_figures
+from gapmin.deep.trainer import CHECKPOINT
 
 SIZES = st.lists(st.integers(1, 30), min_size=1, max_size=4)
 
@@ -178,7 +179,7 @@ def test_validation_errors_are_shares_of_wrong_rows_and_tasks_count_alike():
         wrong.append((trainer.objective.net.own(batch).logits.argmax(1) != batch.y).double().mean().item())
     assert list(history[-1]["validation_task_error"].values()) == pytest.approx(wrong)
     assert history[-1]["validation_error"] == pytest.approx(np.mean(wrong))
-    assert task_errors(trainer.objective, validation) == pytest.approx(wrong)
+    assert task_figures(trainer.objective, validation)["error"] == pytest.approx(wrong)
 
 
 def test_validating_changes_no_training():
@@ -250,7 +251,7 @@ def test_early_stopping_forgets_a_former_fit():
 def test_early_stopping_names_what_it_could_watch():
     with pytest.raises(ValueError, match=r"'accuracy', which is not among .*'loss'"):
         trainer_of(callbacks=[EarlyStopping("accuracy")]).fit(rows_of())
-    with pytest.raises(ValueError, match=r"'validation_error'.*: set validation"):
+    with pytest.raises(ValueError, match=r"'validation_loss'.*: set validation"):
         trainer_of(callbacks=[EarlyStopping()]).fit(rows_of())
 
 

@@ -484,6 +484,6 @@ def test_bad_input_is_named(call, message):
 
 def test_without_pot_the_extra_is_named(monkeypatch):
     monkeypatch.setitem(sys.modules, "ot", None)
-    with pytest.raises(ImportError, match=r'pip install "gapmin\[theory\]"'):
+    with pytest.raises(ImportError, match=r'pip install -e "\.\[theory\]"'):
         y_discrepancy(GOOD, GOOD, radius=1, method="wasserstein")
     assert float(y_discrepancy(GOOD, GOOD, radius=1)) == 0

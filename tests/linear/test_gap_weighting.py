@@ -5,12 +5,12 @@ import pytest
 
 from gapmin.linear import GapWeightingClassifier, GapWeightingRegressor, InstanceWeightingClassifier
 from gapmin.linear._bilevel import (
-    GapOfWeights,
     InnerProblem,
-    OuterObjective,
+    TwoDomainGap,
     WeightGroups,
+    WeightsObjective,
     assign_folds,
-    descend_weights,
+    minimise_psi,
 )
 from gapmin.linear._losses import LOSS_BY_NAME
 
@@ -43,7 +43,7 @@ def make(seed, sizes=(60, 150, 150), flipped=False, d=4, strings=False):
 def test_gradient_of_the_gap_is_that_of_finite_differences(task, crossfit, seed):
     X, y, in_target, gamma = problem(seed, task=task)
     fold = assign_folds(np.where(in_target, -1, 1), None, 4, seed) if crossfit else None
-    gap = GapOfWeights(X, y, in_target, LOSS_BY_NAME[task], 0.02, fold, tol=1e-13)
+    gap = TwoDomainGap(X, y, in_target, LOSS_BY_NAME[task], 0.02, fold, tol=1e-13)
     _, gradient = gap.evaluate(gamma)
     step = 1e-5
     for i in range(0, gamma.size, 4):
@@ -55,7 +55,7 @@ def test_gradient_of_the_gap_is_that_of_finite_differences(task, crossfit, seed)
 
 def test_in_sample_gap_is_the_definition():
     X, y, in_target, gamma = problem(3)
-    value, _ = GapOfWeights(X, y, in_target, LOSS_BY_NAME["logistic"], 0.25 * 0.05).evaluate(gamma)
+    value, _ = TwoDomainGap(X, y, in_target, LOSS_BY_NAME["logistic"], 0.25 * 0.05).evaluate(gamma)
     clf = InstanceWeightingClassifier(lam=0.05, eta=0.25, fit_intercept=False)
     clf.fit(X, y, sample_domain=np.where(in_target, -1, 1), sample_weight=gamma)
     assert value == pytest.approx(clf.gap_.value, rel=1e-9)
@@ -71,8 +71,8 @@ def test_a_crossfitted_gap_of_equal_domains_is_about_zero_and_can_be_negative():
         in_target = np.arange(80) < 40
         gamma = np.full(80, 1 / 80)
         fold = assign_folds(np.where(in_target, -1, 1), y, 5, seed)
-        train = GapOfWeights(X, y, in_target, LOSS_BY_NAME["logistic"], 0.005).evaluate(gamma)[0]
-        crossed = GapOfWeights(X, y, in_target, LOSS_BY_NAME["logistic"], 0.005, fold).evaluate(gamma)[0]
+        train = TwoDomainGap(X, y, in_target, LOSS_BY_NAME["logistic"], 0.005).evaluate(gamma)[0]
+        crossed = TwoDomainGap(X, y, in_target, LOSS_BY_NAME["logistic"], 0.005, fold).evaluate(gamma)[0]
         assert train > 0
         values.append(crossed)
     assert min(values) < 0 < max(values)
@@ -98,8 +98,8 @@ def test_outer_gradient_is_that_of_finite_differences():
     count = np.bincount(of_row).astype(float)
     groups = WeightGroups(of_row, 1 / count[of_row], count, np.ones(6), [(np.ones(6, dtype=bool), 1.0)])
     fold = assign_folds(np.where(in_target, -1, 1), y, 3, 0)
-    gap = GapOfWeights(X, y, in_target, LOSS_BY_NAME["logistic"], 0.01, fold, tol=1e-13)
-    outer = OuterObjective(
+    gap = TwoDomainGap(X, y, in_target, LOSS_BY_NAME["logistic"], 0.01, fold, tol=1e-13)
+    outer = WeightsObjective(
         InnerProblem(X, y, LOSS_BY_NAME["logistic"], 0.05, tol=1e-13), gap, groups, np.ones(y.size), lam1=2.0, lam2=3.0
     )
     theta = rng.dirichlet(np.ones(6))
@@ -117,12 +117,12 @@ def test_descent_ends_at_a_stationary_point():
     of_row = np.arange(y.size)
     totals = [(in_target, 0.6), (~in_target, 0.4)]
     groups = WeightGroups(of_row, np.ones(y.size), np.ones(y.size), np.full(y.size, 0.1), totals)
-    gap = GapOfWeights(X, y, in_target, LOSS_BY_NAME["logistic"], 0.01)
-    outer = OuterObjective(
+    gap = TwoDomainGap(X, y, in_target, LOSS_BY_NAME["logistic"], 0.01)
+    outer = WeightsObjective(
         InnerProblem(X, y, LOSS_BY_NAME["logistic"], 0.05), gap, groups, np.ones(y.size), lam1=1.0, lam2=20.0
     )
     start = np.where(in_target, 0.6 / in_target.sum(), 0.4 / (~in_target).sum())
-    theta, history = descend_weights(outer, start, 500, 1e-12)
+    theta, history = minimise_psi(outer, start, 500, 1e-12)
     _, gradient = outer.evaluate(theta)
     moved = groups.project(theta - 1e-3 * gradient)
     assert float(gradient @ (theta - moved)) < 1e-7

@@ -24,6 +24,7 @@ OPTIONS = {
     "FeatureTransfer": {},
     "HypothesisTransfer": {"hypotheses": np.array([[1.0, 0.0, 0.0], [0.0, 1.0, 1.0]]), "xi": "learn"},
     "GapWeighting": {"random_state": 0},
+    "GapProjection": {"n_components": 2, "random_state": 0},
     "TaskWeighting": {"relation": "learn"},
     "ParameterSharing": {"lam0": 0.02},
     "TaskCovariance": {},
@@ -32,7 +33,7 @@ CASES = [
     (setting, loss)
     for setting in OPTIONS
     for loss in ("logistic", "hinge", "squared", "absolute")
-    if not (setting == "GapWeighting" and loss in ("hinge", "absolute"))
+    if not (setting.startswith("Gap") and loss in ("hinge", "absolute"))
 ]
 
 

@@ -12,7 +12,7 @@ HARD = {"Classifier": "hinge", "Regressor": "absolute"}
 def with_hard_losses():
     for name in NAMES:
         cls = getattr(linear, name)
-        if "loss" in cls().get_params() and not name.startswith("GapWeighting"):
+        if "loss" in cls().get_params() and not name.startswith("Gap"):
             yield cls(loss=HARD["Classifier" if name.endswith("Classifier") else "Regressor"])
 
 

@@ -15,7 +15,7 @@ from gapmin.linear import InstanceWeightingClassifier
 from gapmin.reproduce import rules, transfer
 from gapmin.reproduce.cells import cell
 from gapmin.reproduce.measures import find_measure
-from gapmin.reproduce.names import GAPBOOSTR_PRINTED, REGRESSORS, TRADABOOST_R2_PRINTED
+from gapmin.reproduce.names import DEFAULT, GAPBOOSTR_PRINTED, NETWORK_COLUMNS, REGRESSORS, TRADABOOST_R2_PRINTED
 
 PRINTED_FORMS = (TRADABOOST_R2_PRINTED, GAPBOOSTR_PRINTED)
 
@@ -149,8 +149,9 @@ def networks(monkeypatch):
     rng = np.random.default_rng(0)
     X = rng.normal(size=(120, 4)).astype(np.float32)
     tasks = {name: (X[k::3], (X[k::3, 0] > 0).astype(int)) for k, name in enumerate(("c", "a", "b"))}
-    small = networks.Setup(MultitaskProblem("small", tasks, train_size=10), MLP(4, (8,)), 8)
-    monkeypatch.setattr(networks, "setup", lambda name: small)
+    aside = {name: (X[:6] + 100, y[:6]) for name, (X, y) in tasks.items()}
+    small = networks.Setup(MultitaskProblem("small", tasks, train_size=10), lambda: MLP(4, (8,)), 8, aside)
+    monkeypatch.setattr(networks, "setup", lambda name, protocol: small)
     return networks
 
 
@@ -178,9 +179,96 @@ def test_the_relation_is_in_the_order_of_the_parts(networks, monkeypatch):
 
 
 def test_an_epoch_of_every_method_is_timed(networks):
-    found = networks.measure_epoch(cell("epoch", "small", "all seven", 0, 0, train=10))
-    assert list(found.parts) == list(networks.NETWORK_METHODS)
-    assert all(seconds >= 0 for seconds in found.parts.values())
+    found = networks.measure_epoch(cell("epoch", "small", "all of them", 0, 0, train=10, rounds=3))
+    assert list(found.parts) == list(NETWORK_COLUMNS.values())
+    assert all(len(seconds) == 3 and min(seconds) >= 0 for seconds in found.extra["seconds"].values())
+    assert found.parts == {name: sorted(seconds)[1] for name, seconds in found.extra["seconds"].items()}
+
+
+@pytest.mark.parametrize("method", ["Uniform", "gapMTNN printed"])
+def test_a_network_cell_is_the_same_bit_for_bit_however_often_it_is_run(networks, method):
+    import torch
+
+    one = cell("multitask", "small", method, 0, 0, train=10, epochs=2)
+    torch.manual_seed(1)
+    before = torch.get_rng_state()
+    first = networks.classifier(one)
+    assert torch.equal(torch.get_rng_state(), before)  # the stream of whoever calls goes on
+    torch.manual_seed(2)
+    again = networks.classifier(one)
+    for mine, theirs in zip(first.extractor.parameters(), again.extractor.parameters(), strict=True):
+        assert torch.equal(mine, theirs)
+    assert networks.measure(one) == networks.measure(one)
+    other = networks.classifier(cell("multitask", "small", method, 1, 0, train=10, epochs=2))
+    assert not torch.equal(next(first.extractor.parameters()), next(other.extractor.parameters()))
+
+
+def test_a_validation_cell_trains_on_the_rows_of_the_draw_and_errs_on_rows_set_aside(networks, monkeypatch):
+    seen = {}
+    fit, predict = networks.MultitaskClassifier.fit, networks.MultitaskClassifier.predict
+
+    def fitted(self, X, y, sample_task):
+        seen["fit"] = X
+        return fit(self, X, y, sample_task=sample_task)
+
+    def predicted(self, X, sample_task):
+        seen["predict"] = X
+        return predict(self, X, sample_task=sample_task)
+
+    monkeypatch.setattr(networks.MultitaskClassifier, "fit", fitted)
+    monkeypatch.setattr(networks.MultitaskClassifier, "predict", predicted)
+    one = cell("validation", "small", "Uniform", 3, 0, train=10, epochs=1)
+    found = networks.measure_validation(one)
+    np.testing.assert_array_equal(seen["fit"], networks.draw(one).X)
+    assert seen["predict"].min() > 50
+    assert found.n_test == 18
+
+
+def test_settings_of_a_cell_reach_the_objective(networks):
+    one = cell("multitask", "small", "Adv.H", 0, 0, train=10, epochs=1, lr=1e-3, **{"objective.adversary": 0.03})
+    clf = networks.classifier(one)
+    assert (clf.lr, clf.objective.adversary) == (1e-3, 0.03)
+
+
+def test_the_column_of_our_default_is_the_default():
+    pytest.importorskip("torch")
+    from gapmin.deep import GapMTNN
+    from gapmin.reproduce import networks
+
+    weights = ("lambda_semantic", "lambda_marginal", "lambda_relation")
+    named, default = networks.NETWORK_OBJECTIVES[DEFAULT](), GapMTNN()
+    resolved = [{each: objective._weight_of(each) for each in weights} for objective in (named, default)]
+    assert resolved[0] == resolved[1]
+    left = [{k: v for k, v in objective.get_params().items() if k not in weights} for objective in (named, default)]
+    assert left[0] == left[1]
+
+
+def test_a_printed_ablation_changes_in_the_printed_objective_what_it_changes_in_ours():
+    pytest.importorskip("torch")
+    from gapmin.deep import GapMTNN
+    from gapmin.reproduce import networks
+
+    def changes(name):
+        printed, full = networks.printed_ablation(name).get_params(), GapMTNN.printed().get_params()
+        return {each: printed[each] for each in printed if printed[each] != full[each]}
+
+    assert changes("w/o marginal") == {"lambda_marginal": 0.0}
+    assert changes("w/o sem. matching") == {"lambda_semantic": 0.0}
+    assert changes("w/o marginal & sem. matching") == {"lambda_semantic": 0.0, "lambda_marginal": 0.0}
+    assert changes("w/o cvx opt.") == {"learn_relation": False, "initial_relation": "uniform"}
+
+
+def test_rows_set_aside_are_in_no_draw():
+    pytest.importorskip("torch")
+    from gapmin.reproduce import networks
+
+    rng = np.random.default_rng(0)
+    tasks = {name: (rng.normal(size=(100, 2)), np.arange(100) % 2) for name in ("a", "b")}
+    left, validation = networks._set_aside(MultitaskProblem("whole", tasks, 0.1))
+    for name, (X, _) in tasks.items():
+        assert [len(left.tasks[name][1]), len(validation[name][1])] == [90, 10]
+        both = np.concatenate([left.tasks[name][0], validation[name][0]])
+        np.testing.assert_array_equal(np.sort(both, axis=0), np.sort(X, axis=0))
 
 
 @pytest.mark.data
@@ -195,3 +283,17 @@ def test_published_problems_are_found_by_the_paper_s_names(problem, n_parts, n_t
     found = transfer.measure(cell("transfer", problem, method, 0, 0, resample=False, **share))
     assert len(found.parts) == n_parts
     assert found.n_train == n_train
+
+
+def test_the_stranger_has_each_digit_by_the_name_of_the_next():
+    pytest.importorskip("gapmin.deep")
+    from gapmin.datasets import load_digits_multitask
+    from gapmin.reproduce import networks
+    from gapmin.reproduce.names import TWO_AND_A_STRANGER
+
+    given, made = load_digits_multitask().tasks, networks.setup(TWO_AND_A_STRANGER).problem.tasks
+    X, y = made["stranger"]
+    np.testing.assert_array_equal(X, given["digits"][0])
+    assert set(zip(given["digits"][1].tolist(), y.tolist(), strict=True)) == {(k, (k + 1) % 10) for k in range(10)}
+    halves = np.concatenate([made[each][1] for each in ("first", "second")])
+    np.testing.assert_array_equal(np.sort(halves), np.sort(given["mnist"][1]))

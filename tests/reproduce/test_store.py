@@ -117,6 +117,22 @@ def test_a_damaged_file_is_refused_by_name_and_left_alone(tmp_path, name):
     assert (tmp_path / name).read_bytes() == b'{"kind": 3}\nnot a result\n'
 
 
+def test_the_format_is_in_the_file_and_a_later_one_is_refused(tmp_path):
+    import pyarrow.parquet as pq
+
+    with Store(tmp_path).open() as store:
+        store.add(outcome(0))
+    table = pq.read_table(tmp_path / TABLE)
+    assert table.schema.metadata[b"gapmin_results_format"] == b"1"
+    for metadata, readable in (({}, True), ({"gapmin_results_format": "2"}, False)):
+        pq.write_table(table.replace_schema_metadata(metadata), tmp_path / TABLE)
+        if readable:
+            assert Store(tmp_path).read().get(outcome(0).cell) == outcome(0)
+        else:
+            with pytest.raises(StoreError, match="has format 2, and this gapmin reads up to 1: use the newer gapmin"):
+                Store(tmp_path).read()
+
+
 def test_only_an_open_store_takes_outcomes(tmp_path):
     with pytest.raises(StoreError, match="is not open"):
         Store(tmp_path).add(outcome(0))

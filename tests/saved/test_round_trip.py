@@ -358,4 +358,16 @@ def test_without_skops_it_says_what_to_install(tmp_path):
         "except ImportError as error: print(error)"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == 'skops missing: run pip install "gapmin[cli]"'
+    assert done.stdout.strip() == 'skops missing: run pip install -e ".[cli]" in a clone of gapmin'
+
+
+def test_model_files_need_no_other_array_library():
+    """skops imports every module of scikit-learn; the adapters of array libraries are there again afterwards."""
+    code = (
+        "import sys\n"
+        "from gapmin.saved.objects import import_skops\n"
+        "import_skops()\n"
+        "assert not {'torch', 'dask'} & set(sys.modules)\n"
+        "assert not [name for name in sys.modules if name.startswith('sklearn.externals.array_api_compat.torch')]\n"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)

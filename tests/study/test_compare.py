@@ -182,4 +182,4 @@ def test_a_target_that_says_nothing_is_refused():
     with pytest.raises(ValueError, match=r"^time_limit is 0: give seconds above 0, or None$"):
         compare_study(study, time_limit=0)
     with pytest.raises(ValueError, match=r"^the metric 'r2' is none for a classification"):
-        compare_study(study, metric="r2")
+        compare_study(study, scoring="r2")

@@ -143,7 +143,7 @@ def test_a_wrong_extent_loses_nothing(tmp_path):
 def test_openpyxl_is_asked_for(tmp_path, monkeypatch):
     path = write_sheets(tmp_path / "a.xlsx", sheet=[["a"], [1]])
     monkeypatch.setitem(sys.modules, "openpyxl", None)
-    with pytest.raises(ImportError, match=r'pip install "gapmin\[excel\]"'):
+    with pytest.raises(ImportError, match=r'pip install -e "\.\[excel\]"'):
         read_table(path)
 
 

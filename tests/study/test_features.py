@@ -16,6 +16,10 @@ from sklearn.pipeline import Pipeline, make_pipeline  # noqa: E402
 from gapmin.study import Column, Schema, preprocessor  # noqa: E402
 from gapmin.study._dates import text_to_days  # noqa: E402
 from gapmin.study.features import DATE_PARTS, DateFeatures, TextFeatures  # noqa: E402
+from gapmin.study.methods import MODEL  # noqa: E402
+from gapmin.study.metrics import read_metric  # noqa: E402
+from gapmin.study.nested import NestedData, run_fold  # noqa: E402
+from gapmin.study.splits import OuterFold  # noqa: E402
 
 EPOCH = datetime.datetime(1970, 1, 1)
 moments = st.datetimes(datetime.datetime(1900, 1, 1), datetime.datetime(2100, 1, 1)).map(
@@ -130,3 +134,22 @@ def test_altered_features_are_refused(tmp_path, step, name, value, said):
     model = Pipeline([("step", steps[step])])
     with pytest.raises(ModelFileError, match=said):
         save_model(model, tmp_path / "model.skops")
+
+
+def test_words_of_tested_rows_are_not_chosen_in_the_outer_folds():
+    """A word that tested rows alone have changes no prediction: the words come from the rows that train."""
+    random = np.random.default_rng(0)
+    n_target, n_source = 20, 30
+    topic = random.integers(0, 2, n_target + n_source)
+    words = random.choice(["lift", "view", "garden", "cellar", "quiet", "bright"], (topic.size, 4))
+    texts = [" ".join([*row, "old" if each else "new", "house"]) for row, each in zip(words, topic, strict=True)]
+    domain = np.repeat([-1, 1], [n_target, n_source])
+    schema = Schema("y", "classification", "integer", (0, 1), (Column("text", "text"),))
+    fold = OuterFold(np.arange(5, topic.size), np.arange(5))
+    metric = read_metric(None, "classification")
+    found = []
+    for extra in ("", " unheard"):
+        frame = pd.DataFrame({"text": [text + extra * (row < 5) for row, text in enumerate(texts)]})
+        data = NestedData(frame, topic, domain, None, schema, None, (), (), metric, 0)
+        found.append(run_fold(data, fold).predicted[MODEL, 0])
+    np.testing.assert_array_equal(*found)

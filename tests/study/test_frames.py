@@ -178,5 +178,5 @@ def test_groups_of_frames_stay_together():
     found = gapmin.compare(target, {"other": source}, label="y", group="patient", quick=True)
     assert any("30 rows of groups in the target" in said for said in found.evidence["other"].findings)
     assert found.fit().evidence == found.evidence
-    with pytest.raises(TableError, match="target has no column 'ward' for --group"):
+    with pytest.raises(TableError, match="target has no column 'ward' for group="):
         gapmin.compare(target, {"other": source}, label="y", group="ward")

@@ -199,7 +199,7 @@ def test_a_label_as_long_as_a_book(write):
         read_study(long, [short], "y")
     assert str(caught.value) == (
         f"{long} has a label of 1,001 characters at row 21 below the header in column 'y', more than 1,000: name a "
-        "column of classes with --label"
+        "column of classes with label="
     )
     study = read_study(short, [long], "y")
     assert len(study.sources["long"][1]) == 20

@@ -83,7 +83,7 @@ def test_another_word_is_named_and_may_be_given(study):
     tables = {"target": table(a=values), "source": table(a=[1, 2, 3] * 20)}
     made = study(tables)
     assert kinds(made)["a"] == "category"
-    assert notes_on(made, "if 'k.A.' means missing, add --na 'k.A.'")
+    assert notes_on(made, "if 'k.A.' means missing, add na=['k.A.']")
     made = study(tables, na=["K.a."])
     assert kinds(made)["a"] == "number"
     assert made.target[0]["a"].isna().sum() == 20
@@ -145,7 +145,7 @@ def test_zeros_far_below_the_rest_are_named_and_kept(study):
     made = study({"target": table(a=measure(1, low=90, high=180), b=counts), "source": table(a=pressure, b=counts)})
     assert (made.sources["source"][0]["a"] == 0).sum() == 3
     assert len(notes_on(made, "zeros far below every other value")) == 1
-    assert notes_on(made, "if they mean missing, add --na 'a=0'")
+    assert notes_on(made, "if they mean missing, add na=['a=0']")
 
 
 def test_a_column_with_one_value_in_one_file_is_named(study):

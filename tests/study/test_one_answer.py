@@ -14,7 +14,11 @@ from gapmin import TransferClassifierCV, TransferRegressorCV, rank_sources  # no
 from gapmin.cli import compare, fit  # noqa: E402
 from gapmin.study import StudyFiles, preprocessor, read_study  # noqa: E402
 from gapmin.study.compare import compare_study  # noqa: E402
+from gapmin.study.methods import MODEL  # noqa: E402
+from gapmin.study.metrics import read_metric  # noqa: E402
 from gapmin.study.model import fit_study, load_study_model  # noqa: E402
+from gapmin.study.nested import NestedData, run_fold  # noqa: E402
+from gapmin.study.splits import OuterFold  # noqa: E402
 from gapmin.transfer import Evidence  # noqa: E402
 from gapmin_support.commands import invoke  # noqa: E402
 
@@ -150,3 +154,47 @@ def test_sources_with_more_rows_than_are_evaluated(tmp_path, monkeypatch):
     model = fit_study(StudyFiles(paths[0], paths[1:], "label"), n_jobs=1, random_state=SEED)
     check_same(compared.evidence, model.evidence, *in_python(paths))
     assert compared.evidence["source1"].n_rows == 50
+
+
+def test_a_metric_chooses_the_settings_of_all_of_them(tmp_path):
+    """With scikit-learn's own scorer the estimator finds the same evidence, and it is another than without."""
+    paths = write(Made("classification", (0.5,)), tmp_path)
+    study = read_study(paths[0], paths[1:], "label")
+    compared = compare_study(study, scoring="accuracy", quick=True, n_jobs=1, random_state=SEED)
+    model = fit_study(StudyFiles(paths[0], paths[1:], "label"), scoring="accuracy", n_jobs=1, random_state=SEED)
+    X, y, sample_domain = study.stack()
+    steps = preprocessor(study.schema).fit(X)
+    asked, plain = (
+        TransferClassifierCV(aligned=True, scoring=scoring, random_state=SEED)
+        .fit(steps.transform(X), y, sample_domain=sample_domain)
+        .evidence_
+        for scoring in ("accuracy", None)
+    )
+    others = [each.evidence.renamed({1: "source1"}) for each in (model, compared)]
+    for other in others:
+        assert [each.weight for each in other.hypotheses] == [each.weight for each in asked.hypotheses]
+        assert [each.chosen for each in other.hypotheses] == [each.chosen for each in asked.hypotheses]
+    assert [each.chosen for each in plain.hypotheses] != [each.chosen for each in asked.hypotheses]
+    assert load_study_model(model.save(tmp_path / "model.skops")).asked["scoring"] == "accuracy"
+
+
+def test_a_nested_fold_is_the_estimator_with_that_metric(tmp_path):
+    paths = write(Made("classification", (0.5,)), tmp_path)
+    study = read_study(paths[0], paths[1:], "label")
+    frame, y, domain = study.stack()
+    codes = (y == "yes").astype(int)
+    target = np.flatnonzero(domain < 0)
+    fold = OuterFold(np.setdiff1d(np.arange(len(y)), target[:6]), target[:6])
+    metric = read_metric("accuracy", "classification")
+    data = NestedData(frame, codes, domain, None, study.schema, None, (), (), metric, SEED)
+    found = run_fold(data, fold).predicted[MODEL, 0]
+    train = fold.train
+    steps = preprocessor(study.schema).fit(frame.iloc[train])
+    asked, plain = (
+        TransferClassifierCV(aligned=True, scoring=scoring, random_state=SEED)
+        .fit(steps.transform(frame.iloc[train]), codes[train], sample_domain=domain[train])
+        .predict_proba(steps.transform(frame.iloc[fold.test]))
+        for scoring in ("accuracy", None)
+    )
+    np.testing.assert_allclose(found, asked, rtol=0, atol=1e-12)
+    assert np.abs(found - plain).max() > 1e-3

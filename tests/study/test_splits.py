@@ -83,8 +83,8 @@ def test_a_source_without_the_column_shares_no_group(files):
 @pytest.mark.parametrize(
     ("change", "asked", "complaint"),
     [
-        ({}, {"group": "whom"}, r"new.csv has no column 'whom' for --group: it has .*did you mean 'who'\?$"),
-        ({"who": "p1"}, {"group": "who"}, "every row of .* has 'p1' in column 'who': --group needs two or more$"),
+        ({}, {"group": "whom"}, r"new.csv has no column 'whom' for group=: it has .*did you mean 'who'\?$"),
+        ({"who": "p1"}, {"group": "who"}, "every row of .* has 'p1' in column 'who': group= needs two or more$"),
         ({"day": "soon"}, {"time": "day"}, "has 'soon' in column 'day' at row 1 below the header, which is no date"),
         ({"who": None}, {"group": "who"}, "has no value in column 'who' at row 1 below the header"),
     ],
@@ -99,5 +99,5 @@ def test_columns_that_cannot_divide_are_refused(files, change, asked, complaint)
 def test_time_needs_rows(tmp_path, files):
     pd.read_csv(files[0])[:20].to_csv(files[0], index=False)
     study = read_study(files[0], files[1:], "y", drop=["who"])
-    with pytest.raises(TableError, match="has 20 labelled rows: --time needs 30 or more"):
+    with pytest.raises(TableError, match="has 20 labelled rows: time= needs 30 or more"):
         read_division(study, files, time="day")

@@ -195,7 +195,7 @@ def test_free_text(files):
     paths = files(table(text=said), table(text=said[::-1]))
     made = study(paths)
     assert kinds(made) == {"x": "number", "text": "text"}
-    assert notes_on(made, "column 'text': free text; its most common words are used (--no-text leaves it out)")
+    assert notes_on(made, "column 'text': free text; its most common words are used (text=False leaves it out)")
     made = study(paths, text=False)
     assert made.schema.names == ("x",)
     assert notes_on(made, "dropped column 'text': with free text: as asked")
@@ -306,7 +306,7 @@ def test_many_levels_are_said(files):
 def test_the_task_is_recognised(files, labels, task, kind, why):
     made = study(files(table(y=labels), table(y=labels)))
     assert (made.schema.task, made.schema.label_kind) == (task, kind)
-    assert f"the task is {task}, because {why} (--task overrides)" in made.notes
+    assert f"the task is {task}, because {why} (task= overrides)" in made.notes
     assert (made.schema.classes is None) == (task == "regression")
     if task == "classification":
         assert made.target[1].tolist() == labels
@@ -331,7 +331,7 @@ def test_the_task_can_be_set(files):
     paths = files(table(y=words("low", "high")), table(y=words("low", "high")))
     assert refused(paths, task="regression") == (
         f"{paths[0]} has the label 'low' at row 1 below the header in column 'y', which is no number: "
-        "mend it, leave it empty, or use --task classification"
+        "mend it, leave it empty, or use task='classification'"
     )
     paths = files(table(y=words(0.5, 1.0)), table(y=words(0.5, 1.0)))
     assert "has fractional labels such as 0.5" in refused(paths, task="classification")
@@ -507,7 +507,7 @@ def test_numbers_of_rows_are_dropped(files):
     target, source = table(row=range(N)), table(row=range(2000, 2000 + N))
     made = study(files(target, source))
     assert made.schema.names == ("x",)
-    assert "dropped column 'row': which count the rows; --keep COLUMN uses one" in made.notes
+    assert "dropped column 'row': which count the rows; keep= uses one" in made.notes
     assert study(files(target, source), keep=["row"]).schema.names == ("x", "row")
     source["row"] = list(range(1, N + 1))  # each file from its start on
     assert study(files(target, source)).schema.names == ("x",)

@@ -53,19 +53,42 @@ def test_an_equal_error_does_not_rise():
 def test_the_effect_has_model_target_and_baseline():
     said = summarise(evidence("use"), RATE, scores(0.15, low=-0.1, high=0.0)).effect
     assert said == (
-        "Error rate on rows that did not train: 15.0% for the model, 20.0% for the target alone "
-        f"(95% interval of the change: {MINUS}10.0 to 0.0 points), 50.0% for the baseline."
+        "Error rate on held-out target rows: 15.0% for the model with old, 20.0% for the target alone "
+        f"(95% interval of the change: {MINUS}10.0 to 0.0 points), 50.0% for always predicting the most frequent class."
     )
+
+
+def test_an_interval_that_includes_no_change_is_explained():
+    said = summarise(evidence("use"), RATE, scores(0.15, low=-0.1, high=0.02)).effect
+    assert "The interval includes no change" in said
+    assert "includes no change" not in summarise(evidence("use"), RATE, scores(0.15, low=-0.1, high=-0.02)).effect
+
+
+def test_a_model_that_leaves_all_out_says_so():
+    assert (
+        "The model leaves old and web out." in summarise(evidence("leave out", "leave out"), RATE, scores(0.2)).effect
+    )
+    assert "leaves" not in summarise(evidence("leave out", "use"), RATE, scores(0.2)).effect
+
+
+def test_no_advice_to_rely_on_models_that_a_constant_beats():
+    for verdict in VERDICTS:
+        steps = " ".join(summarise(evidence(verdict), RATE, scores(0.6, alone=0.55)).next_steps)
+        assert "No model here does better than a constant" in steps
+        assert "Work with the target alone" not in steps
+        assert "Fit the model" not in steps
 
 
 def test_how_many_labels_would_tell():
     found = evidence("no evidence either way", nats=-1.0, error=0.5)
     more = ceil(30 * log(19) / 1.0 - 30)
-    assert labels_that_would_tell(found, found.sources[0]) == f"old: about {more} more labelled target rows would tell."
+    assert labels_that_would_tell(found, found.sources[0]) == (
+        f"About {more} more labelled target rows would decide about old."
+    )
     unsure = evidence("no evidence either way", nats=0.4, error=0.5)
-    assert labels_that_would_tell(unsure, unsure.sources[0]).endswith("cannot be told.")
+    assert labels_that_would_tell(unsure, unsure.sources[0]).startswith("It cannot be told")
     near = evidence("no evidence either way", nats=5.0, error=0.5)
-    assert "close to a decision" in labels_that_would_tell(near, near.sources[0])
+    assert "A few more labelled target rows" in labels_that_would_tell(near, near.sources[0])
 
 
 def test_every_outcome_has_a_next_step():

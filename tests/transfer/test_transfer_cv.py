@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression, Ridge
+from sklearn.metrics import log_loss
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from gapmin.transfer import TransferClassifierCV, TransferRegressorCV
@@ -123,3 +124,27 @@ def test_intervals_hold_about_as_often_as_they_say():
     X_test, y_test, _ = problem(seed=5, sizes=(1000,))
     low, high = made.predict_interval(X_test, level=0.8).T
     assert 0.65 < ((low <= y_test) & (y_test <= high)).mean() < 0.97
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("of_target", "of_source"), [(0.5, 0.1), (0.2, 0.6)])
+def test_a_source_with_other_class_frequencies_is_used(of_target, of_source):
+    """The classes look the same in both, and only how many there are of each differs."""
+    weights, change = [], []
+    for seed in range(3):
+        rng = np.random.default_rng(seed)
+        y = (rng.random(1440) < np.repeat([of_target, of_source, of_target], [40, 400, 1000])).astype(int)
+        X = rng.normal(size=(1440, 8)) + np.where(y == 1, 0.6, -0.6)[:, None] * (np.arange(8) < 4)
+        train, test = slice(440), slice(440, None)
+        model = TransferClassifierCV(n_repeats=1, random_state=seed)
+        domain = np.repeat([-1, 1], [40, 400])
+        fitted = {
+            sources: clone(model).set_params(sources=sources).fit(X[train], y[train], sample_domain=domain)
+            for sources in ("auto", "none")
+        }
+        assert fitted["auto"].evidence_[1].verdict != "leave out"
+        weights.append(fitted["auto"].evidence_.transfer_weight)
+        losses = [log_loss(y[test], fitted[sources].predict_proba(X[test])) for sources in ("auto", "none")]
+        change.append(losses[0] - losses[1])
+    assert np.mean(weights) > 0.5
+    assert np.mean(change) < 0

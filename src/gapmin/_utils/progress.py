@@ -8,6 +8,8 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from gapmin._utils.extras import how_to_install
+
 if TYPE_CHECKING:
     from rich.console import Console
 
@@ -62,7 +64,7 @@ def _standard_error() -> Console:
     try:
         from rich.console import Console
     except ImportError:
-        raise ImportError('verbose=1 draws its progress bar with rich: pip install "gapmin[cli]"') from None
+        raise ImportError(f"verbose=1 draws its progress bar with rich: {how_to_install('cli')}") from None
     return Console(stderr=True)
 
 

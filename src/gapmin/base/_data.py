@@ -20,6 +20,7 @@ class DomainData:
     Attributes
     ----------
     X : array, sparse matrix or data frame
+        The rows.
     y : ndarray
         Labels, or for classifiers the number of each row's class.
     domain : ndarray of int
@@ -55,5 +56,11 @@ class DomainData:
         return np.unique(self.domain[self.domain > 0])
 
     def take(self, index: NDArray[np.intp]) -> Self:
-        """Return some of the rows."""
+        """Return some of the rows.
+
+        Parameters
+        ----------
+        index : ndarray of int or bool
+            Which rows.
+        """
         return type(self)(_safe_indexing(self.X, index), self.y[index], self.domain[index], self.weight[index])

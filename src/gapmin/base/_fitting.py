@@ -10,7 +10,19 @@ from sklearn.pipeline import Pipeline
 
 
 def fit_with_domains(model: Any, X: Any, y: Any, domain: Any) -> Any:
-    """Fit a model that takes `sample_domain`, also one that stands behind a scaler."""
+    """Fit a model that takes `sample_domain`, also one that stands behind a scaler.
+
+    Parameters
+    ----------
+    model : estimator
+        What is fitted.
+    X : array-like of shape (n_rows, n_features)
+        The rows.
+    y : array-like of shape (n_rows,)
+        Their labels.
+    domain : array-like of shape (n_rows,)
+        The domain of each row.
+    """
     name = f"{model.steps[-1][0]}__sample_domain" if isinstance(model, Pipeline) else "sample_domain"
     # The weighted variance of a constant column may round below 0, which scikit-learn's scaler mends after its warning.
     # With metadata routing on, a pipeline would refuse domains that its steps did not ask for.

@@ -12,12 +12,25 @@ from gapmin.base._validation import first_missing
 
 
 def plain(task: Any) -> Any:
-    """Return a label without numpy's name around it."""
+    """Return a label without numpy's name around it.
+
+    Parameters
+    ----------
+    task : any
+        The label of a task.
+    """
     return task.item() if hasattr(task, "item") else task
 
 
 def check_tasks(sample_task: ArrayLike | None, n_rows: int) -> NDArray[Any]:
     """Return one task label a row; one task for None.
+
+    Parameters
+    ----------
+    sample_task : array-like or None
+        The task of each row; None is one task for all.
+    n_rows : int
+        How many rows there are.
 
     Examples
     --------
@@ -39,6 +52,15 @@ def check_tasks(sample_task: ArrayLike | None, n_rows: int) -> NDArray[Any]:
 
 def known_tasks(sample_task: ArrayLike | None, n_rows: int, tasks: NDArray[Any]) -> NDArray[np.intp]:
     """Return for each row the position of its task among those a model was fitted on.
+
+    Parameters
+    ----------
+    sample_task : array-like or None
+        The task of each row.
+    n_rows : int
+        How many rows there are.
+    tasks : ndarray
+        The tasks of the fit.
 
     Examples
     --------
@@ -71,6 +93,15 @@ def known_tasks(sample_task: ArrayLike | None, n_rows: int, tasks: NDArray[Any])
 
 def refuse_unnamed(name: str, values: ArrayLike, remedy: str) -> None:
     """Raise an error where labels are missing or partly text, which numpy would turn into text without a word.
+
+    Parameters
+    ----------
+    name : str
+        The argument.
+    values : any
+        What was given.
+    remedy : str
+        What to do.
 
     Examples
     --------

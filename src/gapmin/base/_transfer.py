@@ -134,6 +134,7 @@ class TrainsOnRows(TransferMetaEstimator):
         X : array-like, sparse matrix or data frame of shape (n_rows, n_features)
             Rows of the target and of the sources together. Frames reach the base learner as they are.
         y : array-like of shape (n_rows,)
+            Their labels.
         sample_domain : array-like of int of shape (n_rows,), optional
             Positive for a source (its number), negative for the target. None makes every row target.
         sample_weight : array-like of shape (n_rows,), optional

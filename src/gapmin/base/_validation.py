@@ -13,6 +13,13 @@ from numpy.typing import ArrayLike, NDArray
 def check_sample_weight(sample_weight: ArrayLike | None, n_rows: int) -> NDArray[np.float64]:
     """Return one finite, non-negative weight a row, not all zero; ones for None.
 
+    Parameters
+    ----------
+    sample_weight : array-like or None
+        None gives every row the weight 1.
+    n_rows : int
+        How many rows there are.
+
     Examples
     --------
     >>> check_sample_weight([1, -2], 2)
@@ -97,7 +104,13 @@ def _as_vector(y: Any) -> NDArray[Any] | None:
 
 
 def first_missing(y: Any) -> tuple[int, Any] | None:
-    """Return position and value of the first label that is None, NaN, or pandas' NA or NaT."""
+    """Return position and value of the first label that is None, NaN, or pandas' NA or NaT.
+
+    Parameters
+    ----------
+    y : array-like
+        Labels.
+    """
     array = _as_vector(y)
     if array is None or array.dtype.kind in "iub" or (array.dtype.kind in "US" and isinstance(y, np.ndarray)):
         return None

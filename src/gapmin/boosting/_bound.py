@@ -60,8 +60,8 @@ def measure_for_bound(booster: GapBoostClassifier, rows: TrainingRows, largest: 
 def ensemble_bound(booster: GapBoostClassifier, delta: float, R: float | None) -> RiskBound:
     """L(f) <= L_S(f) + 2 rho^2 R^2 gamma / lam sqrt(2 log(4 / delta)) + B sqrt(log(2 / delta) / (2 N_T)).
 
-    rho is 1 for the logistic loss; gamma is the largest weight of a target row in any round; B is the loss at the norm
-    sqrt(log(2) / lam) that every minimiser obeys: uniform, as the concentration needs it.
+    rho is 1 for the logistic loss, and gamma is the largest weight of a target row in any round. B is the loss at the
+    norm sqrt(log(2) / lam) that every minimiser obeys: uniform, as the concentration needs it.
     """
     check_is_fitted(booster)
     if not 0 < delta < 1:

@@ -2,7 +2,7 @@
 
 A folder holds a file for each round, with its learners, and `state.skops`, which says how many of them count and what
 the next round starts from. It is written last, so that a fit killed at any moment leaves the state before a round or
-after it. The files hold no code. They obey the list of types of saved models; of a learner that is not on it they may
+after it. The files hold no code. They obey the list of types of saved models. Of a learner that is not on it they may
 hold the classes that this process finds in the user's own learner and in a fitted copy of it, as plain objects.
 """
 

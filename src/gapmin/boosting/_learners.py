@@ -27,7 +27,7 @@ _MOST_DRAWS = 100
 def weight_arguments(estimator: BaseEstimator, weight: Any, prefix: str = "") -> dict[str, Any] | None:
     """Return the arguments of `fit` that carry sample weights, or None where the estimator takes none.
 
-    A pipeline takes them if its last step does; every other step that can use them gets them too, so that a row of
+    A pipeline takes them if its last step does. Every other step that can use them gets them too, so that a row of
     weight 2 is a row given twice for the scaler as for the model.
     """
     if not isinstance(estimator, Pipeline):

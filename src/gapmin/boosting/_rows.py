@@ -1,9 +1,9 @@
 """The training rows, and the parts of them that learners are trained on.
 
-A round of boosting is written for vectors with an entry a row, and asks of them what NumPy can do, and three things
-more: to be cut to a part (`Part.take`), put together from parts (`TrainingRows.assemble`), and reduced to numbers
-(`compute_scalars`). So it runs wherever the rows live: `gapmin.dask` has rows of the same interface whose vectors are
-Dask arrays.
+A round of boosting is written for vectors with an entry a row. They must be able to do what NumPy's can, and three
+things more: to be cut to a part (`Part.take`), put together from parts (`TrainingRows.assemble`), and reduced to
+numbers (`compute_scalars`). So it runs wherever the rows live: `gapmin.dask` has rows of the same interface whose
+vectors are Dask arrays.
 """
 
 from __future__ import annotations

@@ -34,42 +34,93 @@ class VotingClassifierMixin(ClassifierMixin, BaseBoosting):
         return WeightedLogisticRegression()
 
     def decision_function(self, X: Any) -> Array:
-        """Return f(x): of shape (n_rows,) for two classes, its sign the decision; else (n_rows, n_classes)."""
+        """Return f(x): of shape (n_rows,) for two classes, its sign the decision; else (n_rows, n_classes).
+
+        Parameters
+        ----------
+        X : array-like of shape (n_rows, n_features)
+            Rows to predict.
+        """
         return self._margin(self._tally(X))
 
     def predict(self, X: Any) -> NDArray[Any]:
-        """Return the class with the most votes."""
+        """Return the class with the most votes.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_rows, n_features)
+            Rows to predict.
+        """
         return self._decide(self.decision_function(X))
 
     def predict_proba(self, X: Any) -> Array:
         """Return the share of the vote that each class has, in the order of `classes_`.
 
         A learner with a negative weight votes for the classes it does not name.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_rows, n_features)
+            Rows to predict.
         """
         return self._share(self._tally(X), self._voters(len(self.estimators_)))
 
     def predict_log_proba(self, X: Any) -> Array:
-        """Return the logarithm of `predict_proba`."""
+        """Return the logarithm of `predict_proba`.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_rows, n_features)
+            Rows to predict.
+        """
         with np.errstate(divide="ignore"):
             return np.log(self.predict_proba(X))
 
     def staged_decision_function(self, X: Any) -> Iterator[Array]:
-        """Yield `decision_function` after each round."""
+        """Yield `decision_function` after each round.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_rows, n_features)
+            Rows to predict.
+        """
         for tally, _ in self._staged_tally(X):
             yield self._margin(tally)
 
     def staged_predict(self, X: Any) -> Iterator[NDArray[Any]]:
-        """Yield `predict` after each round."""
+        """Yield `predict` after each round.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_rows, n_features)
+            Rows to predict.
+        """
         for margin in self.staged_decision_function(X):
             yield self._decide(margin)
 
     def staged_predict_proba(self, X: Any) -> Iterator[Array]:
-        """Yield `predict_proba` after each round."""
+        """Yield `predict_proba` after each round.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_rows, n_features)
+            Rows to predict.
+        """
         for tally, voters in self._staged_tally(X):
             yield self._share(tally, voters)
 
     def staged_score(self, X: Any, y: Any, sample_weight: Any = None) -> Iterator[float]:
-        """Yield the accuracy after each round."""
+        """Yield the accuracy after each round.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_rows, n_features)
+            Rows to predict.
+        y : array-like of shape (n_rows,)
+            Their labels.
+        sample_weight : array-like of shape (n_rows,), optional
+            How much each row counts.
+        """
         for predicted in self.staged_predict(X):
             yield accuracy_score(y, predicted, sample_weight=sample_weight)
 
@@ -146,18 +197,40 @@ class CombiningRegressorMixin(RegressorMixin, BaseBoosting):
         return DecisionTreeRegressor(max_depth=6)
 
     def predict(self, X: Any) -> Array:
-        """Return the combined value."""
+        """Return the combined value.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_rows, n_features)
+            Rows to predict.
+        """
         values = self._values(self._checked(X))
         return self._combine(values, self._voters(len(self.estimators_)))
 
     def staged_predict(self, X: Any) -> Iterator[Array]:
-        """Yield `predict` after each round."""
+        """Yield `predict` after each round.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_rows, n_features)
+            Rows to predict.
+        """
         values = self._values(self._checked(X))
         for voters in self._stages():
             yield self._combine(values, voters)
 
     def staged_score(self, X: Any, y: Any, sample_weight: Any = None) -> Iterator[float]:
-        """Yield the R2 score after each round."""
+        """Yield the R2 score after each round.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_rows, n_features)
+            Rows to predict.
+        y : array-like of shape (n_rows,)
+            Their labels.
+        sample_weight : array-like of shape (n_rows,), optional
+            How much each row counts.
+        """
         for predicted in self.staged_predict(X):
             yield r2_score(y, predicted, sample_weight=sample_weight)
 

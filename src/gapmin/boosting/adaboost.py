@@ -37,6 +37,7 @@ class AdaBoostClassifier(_AdaBoost, VotingClassifierMixin):
     estimator : estimator, default=None
         The base learner; None is `gapmin.linear.WeightedLogisticRegression(lam=0.01)`.
     n_estimators : int, default=20
+        Rounds at most.
     train_on : {"both", "target"}, default="both"
         "target" leaves the source rows out.
     resample, n_jobs, random_state, verbose, checkpoint_dir
@@ -95,6 +96,7 @@ class AdaBoostRegressor(_AdaBoost, AdaBoostR2):
     estimator : estimator, default=None
         The base learner; None is `DecisionTreeRegressor(max_depth=6)`.
     n_estimators : int, default=20
+        Rounds at most.
     train_on : {"both", "target"}, default="both"
         "target" leaves the source rows out.
     loss : {"linear", "square", "exponential"}, default="linear"

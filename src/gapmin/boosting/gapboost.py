@@ -8,6 +8,7 @@ from numbers import Real
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
+from sklearn.base import ClassifierMixin
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from gapmin._utils.typing import Array
@@ -15,6 +16,7 @@ from gapmin.boosting._base import BaseBoosting, Round
 from gapmin.boosting._bound import ensemble_bound, measure_for_bound
 from gapmin.boosting._learners import Learners
 from gapmin.boosting._loss import ROUND_OFF, relative_errors
+from gapmin.boosting._round_gap import check_can_record, measure_round_gap
 from gapmin.boosting._rows import TrainingRows, compute_scalars
 from gapmin.boosting._vote import CombiningRegressorMixin, VotingClassifierMixin
 from gapmin.boosting._vote_weight import vote_weight
@@ -41,6 +43,7 @@ class _GapBoost(BaseBoosting):
         "exact_cap": ["boolean"],
         "target_share": [Interval(Real, 0, 1, closed="neither"), None],
         "stop_when_perfect": ["boolean"],
+        "record_gap": ["boolean"],
     }
 
     rho_source: float = float(np.log(0.5))
@@ -49,10 +52,14 @@ class _GapBoost(BaseBoosting):
     exact_cap: bool = False
     target_share: float | None = None
     stop_when_perfect: bool = True
+    record_gap: bool = False
 
     gap_history_: Array = field(init=False)
+    gap_by_round_: Array = field(init=False)
 
     def _check_settings(self, rows: TrainingRows) -> None:
+        if self.record_gap:
+            check_can_record(rows)
         if self.rho_source > self.rho_target:
             raise ValueError(
                 f"rho_source={self.rho_source} is above rho_target={self.rho_target}: a source row must not be "
@@ -94,7 +101,9 @@ class _GapBoost(BaseBoosting):
             on_target = on_target + self._difference(learners.predict(h_source, rows.target), target_on_target)
         return learner, rows.assemble(self._scale(on_target / len(h_sources)), on_sources)
 
-    def _measure(self, rows: TrainingRows, disagree: Array, weight: Array, error: Array) -> tuple[float, GapRecord]:
+    def _measure(
+        self, rows: TrainingRows, disagree: Array, weight: Array, error: Array
+    ) -> tuple[float, tuple[float, ...]]:
         """Return epsilon_k, line 6 [7], given what each row adds to it, and what is recorded of the round."""
         weighted, in_target = weight * disagree, rows.domain < 0
         epsilon, on_source, on_target, largest = compute_scalars(
@@ -103,7 +112,11 @@ class _GapBoost(BaseBoosting):
             weighted[in_target].sum(),
             (weight[in_target] / rows.weight[in_target]).max(),
         )
-        return epsilon, GapRecord(on_source, on_target, largest)
+        record = GapRecord(on_source, on_target, largest)
+        if not self.record_gap:
+            return epsilon, record
+        n_classes = self.classes_.size if isinstance(self, ClassifierMixin) else None
+        return epsilon, (*record, *measure_round_gap(rows, weight, self._template(), n_classes))
 
     def _vote_weight(self, epsilon: float, n_classes: int, so_far: list[Round]) -> tuple[float, bool]:
         """Return alpha_k, line 7, and whether to go on after this round."""
@@ -132,15 +145,17 @@ class _GapBoost(BaseBoosting):
         return difference
 
     def _n_recorded(self, rows: TrainingRows) -> int:
-        return len(GapRecord._fields)
+        return len(GapRecord._fields) + 2 * self.record_gap
 
     def _finish(self, rows: TrainingRows, rounds: list[Round]) -> None:
         self.gap_history_ = np.array([outcome.record[:2] for outcome in rounds])
+        measured = [outcome.record[len(GapRecord._fields) :] for outcome in rounds]
+        self.gap_by_round_ = np.array(measured) if self.record_gap else np.empty((0, 2))
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class GapBoostClassifier(_GapBoost, VotingClassifierMixin):
-    r"""gapBoost (Algorithm 1): boosting that lets go of source rows on which source and target disagree.
+    r"""gapBoost (Algorithm 1): boosting that takes weight from source rows on which source and target disagree.
 
     Each round trains a learner on everything and two auxiliary ones, on the source and on the target alone. Rows
     that the first gets wrong gain weight, as in AdaBoost; source rows on which the other two disagree lose it; no row
@@ -166,6 +181,9 @@ class GapBoostClassifier(_GapBoost, VotingClassifierMixin):
     stop_when_perfect : bool, default=True
         End with a learner that makes no error, which then decides alone. False goes on, with such learners as equals:
         the weights still move where the auxiliary learners disagree. Worth it with fully grown trees.
+    record_gap : bool, default=False
+        Measure the performance gap and the loss bound under the weights of each round, in `gap_by_round_`: three linear
+        fits a round and class. The result of the boosting does not depend on it.
     vote : {"hard", "soft"}, default="hard"
         Printed, a learner votes with its label; "soft" votes with tanh of half its log-odds.
     resample : bool, default=False
@@ -192,6 +210,11 @@ class GapBoostClassifier(_GapBoost, VotingClassifierMixin):
         The last distribution, in the order of the rows given.
     gap_history_ : ndarray of shape (n_rounds, 2)
         The weighted disagreement of the auxiliary learners on source and on target, by round.
+    gap_by_round_ : ndarray of shape (n_rounds, 2)
+        With `record_gap`, the gap of Definition 5 under each round's weights, and the B that it gives by Corollary 9.
+        No loss of the ensemble is above the mean of B by `estimator_weights_`, where its learners solve the linear
+        setting (Remark 39). Measured on linear models, with the lam of a `WeightedLogisticRegression`, else 0.01; of
+        several classes each against the rest, the mean gap and the largest B.
     mass_history_ : ndarray of shape (n_rounds + 1, n_domains)
         The mass of each of `domains_` before each round and at the end.
     domains_ : ndarray
@@ -234,16 +257,18 @@ class GapBoostClassifier(_GapBoost, VotingClassifierMixin):
             )
 
     def _round(self, rows: TrainingRows, learners: Learners, log_weight: Array, so_far: list[Round]) -> Round:
+        # line 1 is `_initial`; lines 2 and 21, the loop, `BaseBoosting._fit`
         weight = np.exp(log_weight)
-        # lines 3 to 5
+        # lines 3 to 5: h_k, h_k^S, h_k^T
         learner, disagree = self._train(rows, learners, log_weight)
-        # line 6
+        # line 6: epsilon_k
         wrong = learners.predict(learner, rows.both) != rows.y
         epsilon, record = self._measure(rows, disagree, weight, weight[wrong].sum())
-        # line 7
+        # line 7: alpha_k
         alpha, go_on = self._vote_weight(epsilon, self.classes_.size, so_far)
-        # lines 8 to 15
+        # lines 8 to 15: beta_i; `BaseBoosting._advance` multiplies D_k by exp(beta)
         log_factor = self._log_factor(rows, disagree, alpha, wrong) if go_on else None
+        # lines 16 to 20 are `_next`; the output is `VotingClassifierMixin`
         return Round(learner, alpha, epsilon, log_factor, record=record)
 
     def _difference(self, h_source: Array, h_target: Array) -> Array:
@@ -251,7 +276,7 @@ class GapBoostClassifier(_GapBoost, VotingClassifierMixin):
 
     def _finish(self, rows: TrainingRows, rounds: list[Round]) -> None:
         super()._finish(rows, rounds)
-        largest = [GapRecord(*outcome.record).largest_target_weight for outcome in rounds]
+        largest = [outcome.record[GapRecord._fields.index("largest_target_weight")] for outcome in rounds]
         self._bound_parts: dict[str, float] | str = measure_for_bound(self, rows, largest)
 
     def risk_bound(self, delta: float = 0.05, *, R: float | None = None) -> RiskBound:
@@ -294,7 +319,7 @@ class GapBoostRegressor(_GapBoost, CombiningRegressorMixin):
         The largest weight of a row; None is 1 / sqrt(number of target rows).
     loss : {"linear", "square", "exponential"}, default="linear"
         How an error counts relative to the largest; linear is printed.
-    exact_cap, target_share, stop_when_perfect, resample, n_jobs, random_state, verbose, checkpoint_dir
+    exact_cap, target_share, stop_when_perfect, record_gap, resample, n_jobs, random_state, verbose, checkpoint_dir
         As in `GapBoostClassifier`.
 
     Attributes
@@ -305,7 +330,7 @@ class GapBoostRegressor(_GapBoost, CombiningRegressorMixin):
         alpha_k, summing to one as printed.
     estimator_errors_ : ndarray
         epsilon_k.
-    sample_weight_, gap_history_, mass_history_, domains_
+    sample_weight_, gap_history_, gap_by_round_, mass_history_, domains_
         As in `GapBoostClassifier`.
 
     Examples

@@ -63,6 +63,7 @@ class TrAdaBoostClassifier(_TrAdaBoost, VotingClassifierMixin):
     estimator : estimator, default=None
         The base learner; None is `gapmin.linear.WeightedLogisticRegression(lam=0.01)`.
     n_estimators : int, default=20
+        Rounds at most.
     error_on : {"target", "all"}, default="target"
         Rows over which epsilon is measured: the target's, as in the original, or all, as printed in the paper.
     resample, n_jobs, random_state, verbose, checkpoint_dir
@@ -107,6 +108,7 @@ class TrAdaBoostRegressor(_TrAdaBoost, AdaBoostR2):
     estimator : estimator, default=None
         The base learner; None is `DecisionTreeRegressor(max_depth=6)`.
     n_estimators : int, default=20
+        Rounds at most.
     error_on : {"target", "all"}, default="target"
         Rows over which epsilon is measured: the target's, as in the original, or all, as printed in the paper.
     loss : {"linear", "square", "exponential"}, default="linear"

@@ -19,7 +19,7 @@ from gapmin.boosting._vote_weight import vote_weight
 class TransferBoostClassifier(VotingClassifierMixin):
     """TransferBoost (Algorithm 5): a source gains or loses weight as a whole, by whether it helps on the target.
 
-    Each round compares a learner trained on the target alone with one trained on a source and the target; the
+    Each round compares a learner trained on the target alone with one trained on a source and the target. The
     difference zeta of their errors on the target is what the log-weight of each row of that source gains.
 
     Parameters
@@ -27,6 +27,7 @@ class TransferBoostClassifier(VotingClassifierMixin):
     estimator : estimator, default=None
         The base learner; None is `gapmin.linear.WeightedLogisticRegression(lam=0.01)`.
     n_estimators : int, default=20
+        Rounds at most.
     resample, n_jobs, random_state, verbose, checkpoint_dir
         As in `GapBoostClassifier`.
 

@@ -46,7 +46,7 @@ def _run(arguments: list[str]) -> int | str:
 def _app() -> "typer.Typer":
     import typer
 
-    from gapmin.cli import compare, data, demo, example, explain, fit, predict, reproduce
+    from gapmin.cli import compare, data, demo, example, explain, fit, predict, reproduce, tasks
 
     app = typer.Typer(
         add_completion=False,
@@ -71,6 +71,6 @@ def _app() -> "typer.Typer":
         if context.invoked_subcommand is None:
             typer.echo(context.get_help())
 
-    for command in (example, compare, fit, predict, explain, demo, data, reproduce):
+    for command in (example, compare, fit, tasks, predict, explain, demo, data, reproduce):
         command.add_to(app)
     return app

@@ -11,6 +11,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import NoReturn
 
+from gapmin._utils.extras import how_to_install
+from gapmin._utils.options import on_command_line
 from gapmin._utils.text import printable
 
 FAILED, WRONG_USAGE, INTERRUPTED = 1, 2, 130
@@ -30,7 +32,7 @@ def require(*names: str, extra: str = "demo") -> None:
         except ImportError:
             missing.append(name)
     if missing:
-        raise MissingExtraError(f'{", ".join(missing)} missing: run pip install "gapmin[{extra}]"')
+        raise MissingExtraError(f"{', '.join(missing)} missing: {how_to_install(extra)}")
 
 
 def refuse(command: str, message: str) -> NoReturn:
@@ -106,7 +108,8 @@ def errors_in_one_line(command: str, *, outcome: str) -> Iterator[None]:
     from gapmin.study import TableError
 
     try:
-        yield
+        with on_command_line():
+            yield
     except (TableError, ModelFileError) as error:
         refuse(command, printable(str(error)))
     except KeyboardInterrupt:

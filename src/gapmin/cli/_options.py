@@ -26,6 +26,15 @@ MissingValues = Annotated[
     typer.Option(metavar="TOKEN", help="What stands for a missing value; COLUMN=TOKEN: in one column. Once for each."),
 ]
 WithoutText = Annotated[bool, typer.Option("--no-text", help="Leave free text out.")]
+MetricName = Annotated[
+    str | None,
+    typer.Option(
+        metavar="NAME",
+        help="What to report, and what settings are chosen by: error_rate, accuracy, balanced_accuracy, roc_auc, "
+        "average_precision, f1, log_loss or brier_score; rmse, mean_absolute_error, median_absolute_error or r2. "
+        "[default: error_rate or rmse]",
+    ),
+]
 GroupColumn = Annotated[
     str | None,
     typer.Option(
@@ -37,5 +46,5 @@ TimeColumn = Annotated[
 ]
 Jobs = Annotated[int | None, typer.Option(help="Processes. [default: one a core]")]
 Seed = Annotated[int, typer.Option(help="Random seed: the same gives the same result.")]
-ModelFile = Annotated[Path, typer.Argument(metavar="MODEL", help="What gapmin fit wrote.")]
+ModelFile = Annotated[Path, typer.Argument(metavar="MODEL", help="What gapmin fit or gapmin tasks wrote.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON for other programs, and nothing else.")]

@@ -12,8 +12,10 @@ import typer
 from gapmin._utils.text import counted, printable
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from gapmin.reporting.table import Table
-    from gapmin.study import Study
+    from gapmin.study import Study, StudyComparison
     from gapmin.study.model import StudyModel
     from gapmin.transfer.explanation import RowUse, WeightGroup
 
@@ -59,6 +61,35 @@ def print_study(study: Study, paths: Sequence[object], notes: Sequence[str]) -> 
     by_kind = [counted(n, *kind) for kind in kinds if (n := len(study.schema.of_kind(kind[0])))]
     columns = counted(len(study.schema.columns), "column")
     typer.echo(f"\nPredicting {printable(study.schema.label)} from {columns} ({', '.join(by_kind)}) ...")
+
+
+def print_comparison(comparison: StudyComparison, report: Path | None = None) -> None:
+    """Print the answer last, where it is seen, after the tables that it rests on."""
+    from rich.console import Console
+
+    from gapmin.study.metrics import ClassScores
+    from gapmin.study.page_tables import area_table, confusion_table, evidence_table, score_table
+    from gapmin.study.words import labels_sentence
+
+    tables = [evidence_table(comparison.evidence), score_table(comparison)]
+    found = comparison.details
+    if isinstance(found, ClassScores):
+        tables += [confusion_table(found), *([areas] if (areas := area_table(found)) else [])]
+    print_tables(tables)
+    console = Console(highlight=False, markup=False, emoji=False)
+    console.print()
+    if comparison.saving is not None and comparison.evidence.used:
+        console.print(labels_sentence(comparison.saving, comparison.evidence.used))
+    for each in comparison.simplified:
+        console.print(f"simplified: {each}")
+    for each in comparison.warnings:
+        console.print(f"warning: {each}")
+    where = "" if report is None else f"; figures and protocol: {report}"
+    console.print(f"{comparison.seconds:.0f} s{where}", soft_wrap=True)
+    summary = comparison.summary
+    console.print(f"\nDecision: {summary.decision}\nEffect: {summary.effect}", style="bold")
+    for each in summary.next_steps:
+        console.print(f"Next: {each}")
 
 
 def print_evidence(model: StudyModel) -> None:

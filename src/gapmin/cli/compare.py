@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -19,10 +20,10 @@ from gapmin.cli._common import (
     refuse_below_one,
     require,
 )
-from gapmin.cli._printing import print_json, print_study, print_tables
+from gapmin.cli._printing import print_comparison, print_json, print_study
 
 if TYPE_CHECKING:
-    from gapmin.study import RowDivision, Study, StudyComparison, StudyFiles
+    from gapmin.study import Study, StudyComparison, StudyFiles
 
 
 def compare(
@@ -34,14 +35,7 @@ def compare(
     keep: options.KeptColumns = None,
     na: options.MissingValues = None,
     no_text: options.WithoutText = False,
-    metric: Annotated[
-        str | None,
-        typer.Option(
-            metavar="NAME",
-            help="What to report: error_rate, accuracy, balanced_accuracy, roc_auc, average_precision, f1, log_loss or "
-            "brier_score; rmse, mean_absolute_error, median_absolute_error or r2. [default: error_rate or rmse]",
-        ),
-    ] = None,
+    metric: options.MetricName = None,
     group: options.GroupColumn = None,
     time: options.TimeColumn = None,
     quick: Annotated[
@@ -74,7 +68,7 @@ def compare(
 
         left_out = (*(drop or ()), *([group] if group else []))
         files = StudyFiles(target, source, label, task, left_out, max_source_rows, na or (), keep or (), not no_text)
-        asked = {"metric": metric, "quick": quick, "time_limit": time_limit}
+        asked = {"scoring": metric, "quick": quick, "time_limit": time_limit}
         _compare(files, report, as_json, asked | {"n_jobs": jobs or -1, "random_state": seed}, group, time)
 
 
@@ -102,44 +96,46 @@ def _compare(
         check_division(files.tables()[0], group, time)
         study = files.read(asked["random_state"])
         check_study(study)
-        read_metric(asked["metric"], study.schema.task)
+        read_metric(asked["scoring"], study.schema.task)
         division = read_division(study, files.inputs(), group, time)
     if not as_json:
         print_study(study, paths, study.notes)
     with stages_on(Console(stderr=True), "gapmin compare") as on_progress:
         comparison = compare_study(study, division=division, on_progress=on_progress, **asked)
     if report is not None:
-        _write_report(comparison, study, files, division, report, _command(files, asked, group, time, report))
+        made_so = asked | {"group": group, "time": time}
+        _write_report(comparison, study, files, made_so, report)
     if as_json:
         print_json(comparison.to_dict() | {"report": None if report is None else str(report)})
     else:
-        _print_comparison(comparison, report)
+        print_comparison(comparison, report)
 
 
 def _write_report(
-    comparison: StudyComparison, study: Study, files: StudyFiles, division: RowDivision, out: Path, command: str
+    comparison: StudyComparison, study: Study, files: StudyFiles, asked: dict[str, Any], out: Path
 ) -> None:
     from gapmin.reporting.html import write_html
     from gapmin.study.model import study_files
     from gapmin.study.page import study_report
 
     made_with = study_files(study, files.tables())
-    # The lines of Python know no groups and no time.
-    plain = files if division.groups is None and division.time is None else None
+    options = {name: asked[name] for name in ("scoring", "group", "time", "quick", "time_limit")}
+    # The group is left out as a predictor by itself.
+    plain = replace(files, drop=[name for name in files.drop if name != asked["group"]])
     with ending_if_unwritable("compare", out):
-        write_html(study_report(comparison, plain, made_with, command), out)
+        write_html(study_report(comparison, plain, made_with, _command(plain, asked, out), options), out)
 
 
-def _command(files: StudyFiles, asked: dict[str, Any], group: str | None, time: str | None, report: Path) -> str:
+def _command(files: StudyFiles, asked: dict[str, Any], report: Path) -> str:
     """Return the command that was typed, less what changes no number."""
     words = ["gapmin", "compare", "--target", files.target]
     words += [word for source in files.sources for word in ("--source", source)]
     words += ["--label", files.label]
-    words += [word for name in files.drop if name != group for word in ("--drop", name)]
+    words += [word for name in files.drop for word in ("--drop", name)]
     words += [word for token in files.na for word in ("--na", token)]
     words += [word for name in files.keep for word in ("--keep", name)]
     words += [] if files.text else ["--no-text"]
-    given = {"task": files.task, "metric": asked["metric"], "group": group, "time": time}
+    given = {"task": files.task, "metric": asked["scoring"], "group": asked["group"], "time": asked["time"]}
     given |= {
         "time-limit": asked["time_limit"],
         "max-source-rows": files.max_source_rows,
@@ -148,31 +144,3 @@ def _command(files: StudyFiles, asked: dict[str, Any], group: str | None, time: 
     words += [word for name, value in given.items() if value is not None for word in (f"--{name}", value)]
     words += ["--quick"] if asked["quick"] else []
     return shlex.join(map(str, [*words, "--report", report]))
-
-
-def _print_comparison(comparison: StudyComparison, report: Path | None) -> None:
-    from rich.console import Console
-
-    from gapmin.study.metrics import ClassScores
-    from gapmin.study.page_tables import area_table, confusion_table, evidence_table, score_table
-    from gapmin.study.words import labels_sentence
-
-    tables = [evidence_table(comparison.evidence), score_table(comparison)]
-    found = comparison.details
-    if isinstance(found, ClassScores):
-        tables += [confusion_table(found), *([areas] if (areas := area_table(found)) else [])]
-    print_tables(tables)
-    console = Console(highlight=False, markup=False, emoji=False)
-    console.print()
-    if comparison.saving is not None and comparison.evidence.used:
-        console.print(labels_sentence(comparison.saving, comparison.evidence.used))
-    for each in comparison.simplified:
-        console.print(f"simplified: {each}")
-    for each in comparison.warnings:
-        console.print(f"warning: {each}")
-    where = "" if report is None else f"; figures and protocol: {report}"
-    console.print(f"{comparison.seconds:.0f} s{where}", soft_wrap=True)
-    summary = comparison.summary
-    console.print(f"\nDecision: {summary.decision}\nEffect: {summary.effect}", style="bold")
-    for each in summary.next_steps:
-        console.print(f"Next: {each}")

@@ -10,9 +10,10 @@ import typer
 
 from gapmin.cli import _options as options
 from gapmin.cli._common import FAILED, INTERRUPTED, check_writable, ending_if_unwritable, refuse_below_one, require
+from gapmin.cli._printing import print_comparison
 from gapmin.cli.reproduce import print_failures
 
-_NEEDS = ("typer", "rich", "matplotlib", "jinja2", "mlxtend")
+_NEEDS = ("typer", "rich", "pandas", "matplotlib", "jinja2", "mlxtend")
 
 
 def demo(
@@ -23,7 +24,7 @@ def demo(
     out: Annotated[Path, typer.Option(help="Where to write the report.")] = Path("gapmin-report.html"),
     quick: Annotated[bool, typer.Option("--quick", help="Fewer problems: seconds instead of minutes.")] = False,
 ) -> None:
-    """Compare gapBoost and gapMTNN with baselines and measure the gap of each source, on data that is installed."""
+    """Show the main job on a worked example, then the methods of the paper, on data that is installed."""
     refuse_below_one("demo", splits=splits, jobs=jobs)
     check_writable("demo", out)
     require(*_NEEDS)
@@ -42,19 +43,20 @@ def add_to(app: typer.Typer) -> None:
 def _demo(n_splits: int | None, n_jobs: int, out: Path, quick: bool) -> None:
     from rich.console import Console
 
-    from gapmin._utils.progress import progress_on
+    from gapmin._utils.options import on_command_line
+    from gapmin._utils.progress import stages_on
     from gapmin.reporting import to_rich, write_html
     from gapmin.reproduce.demo import run_demo
     from gapmin.reproduce.runner import on_this_machine
 
-    with progress_on(Console(stderr=True), "gapmin demo") as on_progress:
-        found = run_demo(on_this_machine(n_jobs), splits=n_splits, quick=quick, on_progress=on_progress)
+    with on_command_line(), stages_on(Console(stderr=True), "gapmin demo") as on_progress:
+        found = run_demo(on_this_machine(n_jobs), splits=n_splits, quick=quick, n_jobs=n_jobs, on_progress=on_progress)
     console = Console(highlight=False)
-    *results, _ = found.report.sections
-    for section in results:
-        if section.tables:
-            console.print()
-            console.print(to_rich(replace(section, text=())))
+    console.print(found.report.lead, markup=False)
+    print_comparison(found.comparison)
+    for section in found.experiments:
+        console.print()
+        console.print(to_rich(replace(section, text=())))
     if found.left_out:
         console.print(f"\n{found.left_out}", markup=False, soft_wrap=True)
     console.print(f"\n{found.report.headline}", style="bold", markup=False)

@@ -62,10 +62,10 @@ def _check(out: Path, inputs: list[Path]) -> None:
 
 
 def _predict(path: Path, new: Path, out: Path | None, proba: bool, as_json: bool) -> None:
-    from gapmin.study.model import load_study_model
     from gapmin.study.prediction import is_parquet, predict_file, table_text, write_table
+    from gapmin.study.task_model import load_predictor
 
-    model = load_study_model(path)
+    model = load_predictor(path)
     schema = model.schema
     if proba and schema.classes is None:
         refuse("predict", f"--proba is for classes, and {printable(str(path))} predicts numbers: leave it out")

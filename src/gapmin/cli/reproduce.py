@@ -26,6 +26,13 @@ _NEEDS = ("typer", "rich", "matplotlib", "jinja2", "pyarrow", "mlxtend", "pooch"
 _SHOWN_FAILURES = 5
 
 
+class Protocol(StrEnum):
+    """How networks are trained."""
+
+    SMALL = "small"
+    PAPER = "paper"
+
+
 class Backend(StrEnum):
     """Where cells are run."""
 
@@ -38,6 +45,12 @@ def reproduce(
     quick: Annotated[bool, typer.Option("--quick", help="Few splits and settings: minutes.")] = False,
     splits: Annotated[int | None, typer.Option(help="Random splits. [default: see list]")] = None,
     epochs: Annotated[int | None, typer.Option(help="Epochs of networks. [default: the paper's 120]")] = None,
+    protocol: Annotated[
+        Protocol, typer.Option(help="Of networks: what two cores manage, or the paper's, for a GPU.")
+    ] = Protocol.SMALL,
+    device: Annotated[
+        str, typer.Option(help="Where networks of the paper's protocol are trained: cpu, cuda, mps.")
+    ] = "cpu",
     seed: Annotated[int, typer.Option(help="Which splits and random numbers.")] = 0,
     jobs: options.Jobs = None,
     backend: Annotated[Backend, typer.Option(help="Where to run.")] = Backend.JOBLIB,
@@ -55,14 +68,20 @@ def reproduce(
     if seed < 0:
         refuse("reproduce", f"--seed is {seed}: take 0 or more")
     if "list" in names:
-        _list()
+        _list(protocol)
         return
     chosen = _chosen(names)
     if (backend is Backend.DASK) != (scheduler is not None):
         refuse("reproduce", "--backend dask and --scheduler go together: give both or none")
     _check_folder(out)
     require(*_NEEDS, extra="reproduce")
-    plans = {name: get_experiment(name).plan(splits=splits, epochs=epochs, seed=seed, quick=quick) for name in chosen}
+    _check_device(device, protocol)
+    plans = {
+        name: get_experiment(name).plan(
+            splits=splits, seed=seed, quick=quick, epochs=epochs, protocol=protocol.value, device=device
+        )
+        for name in chosen
+    }
     runnable = _with_data(plans, _unfinished(plans, out, retry_failed), everything="all" in names)
     _reproduce(runnable, out, _completed(jobs, scheduler), retry_failed)
 
@@ -79,6 +98,21 @@ def _check_folder(out: Path) -> None:
         refuse("reproduce", f"--out is {out}, but {nearest} is a file: name a folder")
     if not os.access(nearest, os.W_OK):
         refuse("reproduce", f"--out is {out}, but {nearest} cannot be written to: name another folder")
+
+
+def _check_device(device: str, protocol: Protocol) -> None:
+    """Refuse a device that is not here, before any work is done."""
+    if device == "cpu":
+        return
+    if protocol is not Protocol.PAPER:
+        refuse("reproduce", f"--device is {device}: the small protocol runs on the cpu, give --protocol paper too")
+    require("torch", extra="deep")
+    import torch
+
+    there = {"cuda": torch.cuda.is_available(), "mps": torch.backends.mps.is_available()}
+    if not there.get(device, False):
+        here = ", ".join(["cpu", *(name for name, is_there in there.items() if is_there)])
+        refuse("reproduce", f"--device is {device}, which is not on this machine: use one of {here}")
 
 
 def _chosen(names: Sequence[str]) -> list[str]:
@@ -108,9 +142,11 @@ def _with_data(plans: Plans, unfinished: Sequence[str], everything: bool) -> Pla
     """Return what can be run; refuse where something asked for by name cannot, or nothing that needs data can."""
     from gapmin.reproduce.run import lacking
 
-    reasons = {name: reason for name in unfinished if (reason := lacking(get_experiment(name)))}
+    reasons = {name: reason for name in unfinished if (reason := lacking(get_experiment(name), plans[name]))}
     runnable = {name: plan for name, plan in plans.items() if name not in reasons}
-    if reasons and (not everything or not any(get_experiment(name).data_sets() for name in runnable)):
+    if reasons and (
+        not everything or not any(get_experiment(name).data_sets(plan.protocol) for name, plan in runnable.items())
+    ):
         name, reason = next(iter(reasons.items()))
         others = f" (nor can {', '.join(list(reasons)[1:])})" if len(reasons) > 1 else ""
         refuse("reproduce", f"{name} cannot be run{others}: {reason}")
@@ -131,7 +167,7 @@ def _completed(jobs: int | None, scheduler: str | None) -> Completed:
         refuse("reproduce", f"--scheduler is {scheduler}, where no scheduler answers ({error}): start one there first")
 
 
-def _list() -> None:
+def _list(protocol: Protocol) -> None:
     import rich.box
     from rich.console import Console
     from rich.table import Table
@@ -143,8 +179,9 @@ def _list() -> None:
         table.add_column(column, justify="right" if column == "splits" else "left")
     for name in NAMES:
         each = get_experiment(name)
-        absent = [need for need in each.data_sets() if missing_files(need)]
-        state = f"missing: {', '.join(absent)}" if absent else "here" if each.data_sets() else "embedded"
+        needs = each.data_sets(protocol)
+        absent = [need for need in needs if missing_files(need)]
+        state = f"missing: {', '.join(absent)}" if absent else "here" if needs else "embedded"
         table.add_row(name, each.title, str(each.splits), state)
     console = Console(highlight=False)
     console.print(table)

@@ -55,6 +55,7 @@ class OnDask(BaseBoosting):
             Rows of the target and of the sources together: numbers, in dense or sparse blocks. It is read at every
             pass and never kept, so that it may be larger than the memory of all workers; persist it first if it is not.
         y : dask array or Series of shape (n_rows,)
+            Their labels.
         sample_domain : dask array or Series of int of shape (n_rows,), optional
             Positive for a source (its number), negative for the target. None makes every row target.
         sample_weight : dask array or Series of shape (n_rows,), optional
@@ -116,7 +117,13 @@ class OnDask(BaseBoosting):
             )
 
     def predict(self, X: Any, _stage: int | None = None) -> Any:
-        """Return the class with the most votes, or the combined value, as a Dask array."""
+        """Return the class with the most votes, or the combined value, as a Dask array.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_rows, n_features)
+            Rows to predict.
+        """
         return self._on_chunks("predict", X, _stage)
 
     @abstractmethod
@@ -124,11 +131,27 @@ class OnDask(BaseBoosting):
         """Return a number, for which the cluster is asked at once."""
 
     def staged_predict(self, X: Any) -> Iterator[Any]:
-        """Yield `predict` after each round."""
+        """Yield `predict` after each round.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_rows, n_features)
+            Rows to predict.
+        """
         return (self.predict(X, stage) for stage in self._stage_numbers())
 
     def staged_score(self, X: Any, y: Any, sample_weight: Any = None) -> Iterator[float]:
-        """Yield `score` after each round."""
+        """Yield `score` after each round.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_rows, n_features)
+            Rows to predict.
+        y : array-like of shape (n_rows,)
+            Their labels.
+        sample_weight : array-like of shape (n_rows,), optional
+            How much each row counts.
+        """
         return (self.score(X, y, sample_weight, stage) for stage in self._stage_numbers())
 
     def _stage_numbers(self) -> range:
@@ -140,27 +163,67 @@ class ClassifierOnDask(OnDask):
     """Votes as Dask arrays."""
 
     def predict_proba(self, X: Any, _stage: int | None = None) -> Any:
-        """Return the share of the vote that each class has, as a Dask array."""
+        """Return the share of the vote that each class has, as a Dask array.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_rows, n_features)
+            Rows to predict.
+        """
         return self._on_chunks("predict_proba", X, _stage)
 
     def predict_log_proba(self, X: Any) -> Any:
-        """Return the logarithm of `predict_proba`, as a Dask array."""
+        """Return the logarithm of `predict_proba`, as a Dask array.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_rows, n_features)
+            Rows to predict.
+        """
         return self._on_chunks("predict_log_proba", X)
 
     def decision_function(self, X: Any, _stage: int | None = None) -> Any:
-        """Return f(x) as a Dask array: of shape (n_rows,) for two classes, else (n_rows, n_classes)."""
+        """Return f(x) as a Dask array: of shape (n_rows,) for two classes, else (n_rows, n_classes).
+
+        Parameters
+        ----------
+        X : array-like of shape (n_rows, n_features)
+            Rows to predict.
+        """
         return self._on_chunks("decision_function", X, _stage)
 
     def staged_predict_proba(self, X: Any) -> Iterator[Any]:
-        """Yield `predict_proba` after each round."""
+        """Yield `predict_proba` after each round.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_rows, n_features)
+            Rows to predict.
+        """
         return (self.predict_proba(X, stage) for stage in self._stage_numbers())
 
     def staged_decision_function(self, X: Any) -> Iterator[Any]:
-        """Yield `decision_function` after each round."""
+        """Yield `decision_function` after each round.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_rows, n_features)
+            Rows to predict.
+        """
         return (self.decision_function(X, stage) for stage in self._stage_numbers())
 
     def score(self, X: Any, y: Any, sample_weight: Any = None, _stage: int | None = None) -> float:
-        """Return the accuracy: a number, for which the cluster is asked at once."""
+        """Return the accuracy: a number, for which the cluster is asked at once.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_rows, n_features)
+            Rows to predict.
+        y : array-like of shape (n_rows,)
+            Their labels.
+        sample_weight : array-like of shape (n_rows,), optional
+            How much each row counts.
+        """
         with on_cluster(self):
             y, weight, predicted = _in_same_chunks(y, sample_weight, self.predict(X, _stage))
             right, whole = compute_scalars((weight * (predicted == y)).sum(), weight.sum())
@@ -174,7 +237,17 @@ class RegressorOnDask(OnDask):
         return Ridge()
 
     def score(self, X: Any, y: Any, sample_weight: Any = None, _stage: int | None = None) -> float:
-        """Return the R2 score: a number, for which the cluster is asked at once."""
+        """Return the R2 score: a number, for which the cluster is asked at once.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_rows, n_features)
+            Rows to predict.
+        y : array-like of shape (n_rows,)
+            Their labels.
+        sample_weight : array-like of shape (n_rows,), optional
+            How much each row counts.
+        """
         with on_cluster(self):
             y, weight, predicted = _in_same_chunks(y, sample_weight, self.predict(X, _stage))
             mean = (weight * y).sum() / weight.sum()
@@ -212,7 +285,9 @@ class DaskGapBoostClassifier(ClassifierOnDask, boosting.GapBoostClassifier):
         Dask's, such as `xgboost.dask.DaskXGBClassifier`.
     client : distributed.Client, default=None
         The cluster to work on. None takes the current client, and where there is none Dask's threads in this process.
-    n_estimators, rho_source, rho_target, gamma_max, exact_cap, target_share, stop_when_perfect, vote
+    checkpoint_dir : path, default=None
+        A folder that keeps each round. A fit that was killed goes on after its last one.
+    n_estimators, rho_source, rho_target, gamma_max, exact_cap, target_share, stop_when_perfect, vote, record_gap
         As in `gapmin.GapBoostClassifier`.
     resample : bool, default=False
         Train on weighted bootstraps. They depend on `random_state` and on the chunks: not those of the local booster.
@@ -254,24 +329,44 @@ class DaskGapBoostRegressor(RegressorOnDask, boosting.GapBoostRegressor):
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class DaskAdaBoostClassifier(ClassifierOnDask, boosting.AdaBoostClassifier):
-    """`gapmin.AdaBoostClassifier` on Dask collections; see `DaskGapBoostClassifier` for learners and client."""
+    """`gapmin.AdaBoostClassifier` on Dask collections.
+
+    Parameters are those of `gapmin.AdaBoostClassifier`, and `client`.
+    See `DaskGapBoostClassifier` for learners and client.
+    """
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class DaskAdaBoostRegressor(RegressorOnDask, boosting.AdaBoostRegressor):
-    """`gapmin.AdaBoostRegressor` on Dask collections; see `DaskGapBoostRegressor` for learners and client."""
+    """`gapmin.AdaBoostRegressor` on Dask collections.
+
+    Parameters are those of `gapmin.AdaBoostRegressor`, and `client`.
+    See `DaskGapBoostRegressor` for learners and client.
+    """
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class DaskTrAdaBoostClassifier(ClassifierOnDask, boosting.TrAdaBoostClassifier):
-    """`gapmin.TrAdaBoostClassifier` on Dask collections; see `DaskGapBoostClassifier` for learners and client."""
+    """`gapmin.TrAdaBoostClassifier` on Dask collections.
+
+    Parameters are those of `gapmin.TrAdaBoostClassifier`, and `client`.
+    See `DaskGapBoostClassifier` for learners and client.
+    """
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class DaskTrAdaBoostRegressor(RegressorOnDask, boosting.TrAdaBoostRegressor):
-    """`gapmin.TrAdaBoostRegressor` on Dask collections; see `DaskGapBoostRegressor` for learners and client."""
+    """`gapmin.TrAdaBoostRegressor` on Dask collections.
+
+    Parameters are those of `gapmin.TrAdaBoostRegressor`, and `client`.
+    See `DaskGapBoostRegressor` for learners and client.
+    """
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class DaskTransferBoostClassifier(ClassifierOnDask, boosting.TransferBoostClassifier):
-    """`gapmin.TransferBoostClassifier` on Dask collections; see `DaskGapBoostClassifier` for learners and client."""
+    """`gapmin.TransferBoostClassifier` on Dask collections.
+
+    Parameters are those of `gapmin.TransferBoostClassifier`, and `client`.
+    See `DaskGapBoostClassifier` for learners and client.
+    """

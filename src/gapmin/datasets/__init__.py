@@ -11,6 +11,7 @@ from ._newsgroups import load_newsgroups
 from ._office_caltech import load_office_caltech
 from ._problem import Split, TransferProblem
 from ._regression import load_thirds, make_friedman_transfer, thirds
+from ._resnet50 import load_resnet50_features
 
 __all__ = [
     "MultitaskProblem",
@@ -27,6 +28,7 @@ __all__ = [
     "load_office_home",
     "load_pacs",
     "load_pacs_features",
+    "load_resnet50_features",
     "load_thirds",
     "make_friedman_transfer",
     "thirds",

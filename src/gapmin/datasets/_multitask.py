@@ -18,7 +18,23 @@ Stacked = tuple[NDArray[Any], NDArray[Any], NDArray[np.str_]]
 
 
 class MultitaskSplit(NamedTuple):
-    """Rows of every task to train on, and rows of every task to test on, each task by task."""
+    """Rows of every task to train on, and rows of every task to test on, each task by task.
+
+    Parameters
+    ----------
+    X : ndarray
+        Training rows of all tasks.
+    y : ndarray
+        Their labels.
+    sample_task : ndarray
+        Their tasks.
+    X_test : ndarray
+        Test rows of all tasks.
+    y_test : ndarray
+        Their labels.
+    sample_task_test : ndarray
+        Their tasks.
+    """
 
     X: NDArray[Any]
     y: NDArray[Any]
@@ -37,6 +53,7 @@ class MultitaskProblem:
     Parameters
     ----------
     name : str
+        What the problem is called.
     tasks : mapping of str to (X, y)
         Rows (N, d) or images (N, C, H, W), of one shape in all tasks; y are classes.
     train_size : int or float
@@ -112,9 +129,11 @@ class MultitaskProblem:
         Parameters
         ----------
         n_splits : int
+            How many divisions.
         train_size : int, float or None, default=None
             A number or a share of the rows of each task; None takes the problem's own.
         random_state : int, default=0
+            Seed.
 
         Returns
         -------
@@ -124,7 +143,17 @@ class MultitaskProblem:
         return (self.split(k, train_size, random_state) for k in range(n_splits))
 
     def split(self, k: int, train_size: int | float | None = None, random_state: int = 0) -> MultitaskSplit:
-        """Return the k-th of the random splits that `splits` iterates over."""
+        """Return the k-th of the random splits that `splits` iterates over.
+
+        Parameters
+        ----------
+        k : int
+            The number of the split.
+        train_size : int or float, optional
+            How much of each task trains; None takes the problem's own.
+        random_state : int, default=0
+            Seed.
+        """
         train: dict[str, LabelledRows] = {}
         rest: dict[str, LabelledRows] = {}
         for (task, (X, y)), size in zip(self.tasks.items(), self._counts(train_size), strict=True):

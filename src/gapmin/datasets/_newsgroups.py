@@ -74,8 +74,8 @@ def load_newsgroups(
         default the folder `20newsgroups` in the one that the environment variable `GAPMIN_DATA` names, or in
         the user's cache, to where scikit-learn downloads the articles if need be.
     scaled : bool or "raw", default=True
-        Scale the singular vectors to unit variance, which is the paper's protocol as we read it. False leaves
-        them multiplied by their singular values, with which a logistic regression errs less. "raw" leaves each of
+        Scale the singular vectors to unit variance, which is the paper's protocol as we read it. False leaves them
+        multiplied by their singular values, with which a logistic regression has lower error. "raw" leaves each of
         length one, as in the authors' demo; it goes with a learner that has no penalty.
 
     Returns
@@ -89,9 +89,9 @@ def load_newsgroups(
 
     Notes
     -----
-    Words are counted once for the process (about 6 seconds), and each problem is decomposed once (about 2).
-    Among words as frequent as the last one kept, the first in the alphabet stay, and the entry of largest
-    size in each singular vector is positive, so the features depend on the machine only by rounding.
+    Words are counted once for the process (about 6 seconds), and each problem is decomposed once (about 2). Among words
+    as frequent as the last one kept, the first in the alphabet stay. The entry of largest size in each singular vector
+    is positive, so the features depend on the machine only by rounding.
 
     Examples
     --------

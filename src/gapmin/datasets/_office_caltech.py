@@ -52,7 +52,7 @@ def load_office_caltech(
         Two different letters; or "all" and no target.
     whitened : bool, default=True
         Scale the components to unit variance, which is the paper's protocol as we read it. False leaves them as they
-        are, with which every method errs far less.
+        are, with which every method has far lower error.
 
     Returns
     -------
@@ -71,7 +71,7 @@ def load_office_caltech(
     A problem is decomposed once for the process. The entry of largest size in each component is positive, so the
     features depend on the machine only by rounding.
 
-    To decompose the rows of one binary problem is our reading, and the printed numbers bear it out: scaled to unit
+    To decompose the rows of one binary problem is our reading, and the printed numbers agree with it. Scaled to unit
     variance, 82 components of the 83 rows of "D -> W, 1 vs 2" leave nothing to transfer, and the paper prints an error
     of about 50% for every method on that pair.
 

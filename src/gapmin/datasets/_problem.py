@@ -20,7 +20,21 @@ MAX_DRAWS = 100_000
 
 
 class Split(NamedTuple):
-    """Training rows of the target with all source rows, and the rest of the target to test on."""
+    """Training rows of the target with all source rows, and the rest of the target to test on.
+
+    Parameters
+    ----------
+    X : ndarray
+        Training rows of the target, then all rows of the sources.
+    y : ndarray
+        Their labels.
+    sample_domain : ndarray of int
+        -1 for the target, 1, 2, ... for the sources.
+    X_test : ndarray
+        The other rows of the target.
+    y_test : ndarray
+        Their labels.
+    """
 
     X: NDArray[Any]
     y: NDArray[Any]
@@ -38,11 +52,13 @@ class TransferProblem:
     Parameters
     ----------
     name : str
+        What the problem is called.
     target : (X, y)
         The domain that a model is wanted for.
     sources : tuple of (X, y)
         At least one, with the columns of the target.
     task : "classification" or "regression"
+        Whether labels are classes or numbers.
     train_size : int or float
         How much of the target trains in the problem's protocol: a number of rows, or a share between 0 and 1.
     description : str, default=""
@@ -132,9 +148,11 @@ class TransferProblem:
         Parameters
         ----------
         n_splits : int
+            How many divisions.
         train_size : int, float or None, default=None
             A number or a share of target rows; None takes the problem's own.
         random_state : int, default=0
+            Seed.
 
         Returns
         -------
@@ -144,7 +162,17 @@ class TransferProblem:
         return (self.split(k, train_size, random_state) for k in range(n_splits))
 
     def split(self, k: int, train_size: int | float | None = None, random_state: int = 0) -> Split:
-        """Return the k-th of the random splits that `splits` iterates over."""
+        """Return the k-th of the random splits that `splits` iterates over.
+
+        Parameters
+        ----------
+        k : int
+            The number of the split.
+        train_size : int or float, optional
+            How much of the target trains; None takes the problem's own.
+        random_state : int, default=0
+            Seed.
+        """
         X, y = self.target
         rng = np.random.default_rng(np.random.SeedSequence(random_state, spawn_key=(k,)))
         train = draw_rows(y, self._count(train_size), rng, self._whose_rows, self.task == "classification")
@@ -152,7 +180,15 @@ class TransferProblem:
         return Split(*map(read_only, (*stacked, X[~train], y[~train])))
 
     def error(self, y: ArrayLike, predicted: ArrayLike) -> float:
-        """Return the error of predictions: percent wrong of classes, the root of the mean squared error of numbers."""
+        """Return the error of predictions: percent wrong of classes, the root of the mean squared error of numbers.
+
+        Parameters
+        ----------
+        y : array-like of shape (n_rows,)
+            Their labels.
+        predicted : array-like of shape (n_rows,)
+            The predictions.
+        """
         return error_of(self.task, y, predicted)
 
     @property

@@ -6,7 +6,7 @@ A file is only downloaded where a checksum was published for what its address gi
 from __future__ import annotations
 
 import warnings
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from ._files import DataFile, DataSet, FromUrl
@@ -40,6 +40,13 @@ def pacs_list(task: str, part: str) -> str:
     return f"pacs/{task}_{part}_kfold.txt"
 
 
+def _pacs_list(task: str, part: str) -> DataFile:
+    return DataFile(
+        pacs_list(task, part),
+        f"the published list of the {task} images of that part, lines like {task}/dog/pic_001.jpg 1",
+    )
+
+
 def _svhn(part: str, n_bytes: int, md5: str) -> DataFile:
     name = f"{part}_32x32.mat"
     download = FromUrl(f"http://ufldl.stanford.edu/housenumbers/{name}", f"md5:{md5}")
@@ -52,6 +59,14 @@ def _surf(domain: str, n_bytes: int, sha256: str) -> DataFile:
         "kernel of Gong et al. 2012"
     )
     return DataFile(f"office_caltech10/{domain}_SURF_L10.mat", origin, n_bytes, sha256)
+
+
+def _resnet50(folder: str, images: str, n_bytes: int, sha256: str) -> DataFile:
+    origin = (
+        "arrays features (images x 2,048), domain, label and path: what a ResNet-50, trained on "
+        f"ImageNet, has after its last pooling for {images}, shorter side 256, centre crop 224"
+    )
+    return DataFile(f"{folder}/resnet50_features.npz", origin, n_bytes, sha256)
 
 
 DATA_SETS: dict[str, DataSet] = {
@@ -147,18 +162,17 @@ DATA_SETS: dict[str, DataSet] = {
                     "eaf7e1ab2ae3f26daccde9c8ff7f5e8a0e4da4f4de1f185293efb44c5abe0623",
                     instead=("pacs/PACS", "pacs/kfold"),
                 ),
-                *(
-                    DataFile(
-                        pacs_list(task, part),
-                        f"the published list of the {task} images of that part, lines like {task}/dog/pic_001.jpg 1",
-                        optional=True,
-                    )
-                    for task in PACS_TASKS
-                    for part in ("train", "test")
-                ),
+                *(replace(_pacs_list(task, part), optional=True) for task in PACS_TASKS for part in ("train", "test")),
             ),
             "Li et al. 2017; licence not stated",
             "Tables 5 and 8, Figure 5",
+        ),
+        DataSet(
+            "pacs-lists",
+            "published split of PACS",
+            tuple(_pacs_list(task, part) for task in PACS_TASKS for part in ("train", "test")),
+            "Li et al. 2017; licence not stated",
+            "Table 5 by the paper's protocol",
         ),
         DataSet(
             "alexnet-features",
@@ -174,6 +188,34 @@ DATA_SETS: dict[str, DataSet] = {
             ),
             "Krizhevsky 2014, torchvision; BSD",
             "Tables 5 and 8, Figure 5",
+        ),
+        DataSet(
+            "pacs-resnet50",
+            "ResNet-50 features of PACS",
+            (
+                _resnet50(
+                    "pacs",
+                    "the 9,991 images of PACS",
+                    33_216_671,
+                    "c537281b74826a793fa2a1902cf44aa1ab78769a6eff1a2c17c71f0f88721bd5",
+                ),
+            ),
+            "computed from the images and the weights of keras-applications (MIT)",
+            "Tables 5 and 8, Figure 5",
+        ),
+        DataSet(
+            "office-resnet50",
+            "ResNet-50 features of ten classes of Office-31",
+            (
+                _resnet50(
+                    "office_caltech10",
+                    "the 2,533 images of Office-Caltech",
+                    8_640_871,
+                    "f9384c8752cd0fef8771e59045db48d97e88a5f6d633aaa81b9dbc30645adfcc",
+                ),
+            ),
+            "computed from the images of Gong et al. 2012 and the weights of keras-applications (MIT)",
+            "Tables 6 and 8, Figure 5",
         ),
         DataSet(
             "office31",

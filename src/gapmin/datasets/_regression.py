@@ -32,9 +32,9 @@ def load_thirds(name: Literal["diabetes", "housing", "autompg", "concrete"]) -> 
     Parameters
     ----------
     name : "diabetes", "housing", "autompg" or "concrete"
-        Diabetes (442 rows) is scikit-learn's; Boston Housing (506) and Auto MPG (392 complete rows, the names
-        of the cars left out) are mlxtend's; Concrete (1,030) is read from `uci/concrete.csv` in the folder that
-        the environment variable `GAPMIN_DATA` names, or in the user's cache.
+        Diabetes (442 rows) is scikit-learn's; Boston Housing (506) and Auto MPG (392 complete rows, the names of the
+        cars left out) are mlxtend's. Concrete (1,030) is read from `uci/concrete.csv` in the folder that the
+        environment variable `GAPMIN_DATA` names, or in the user's cache.
 
     Returns
     -------
@@ -97,7 +97,9 @@ def thirds(
     Parameters
     ----------
     X : array-like of shape (n_rows, n_features)
+        The rows.
     y : array-like of shape (n_rows,)
+        Their labels.
     name : str
         Of the data set; the problems are called "<name> low", "<name> medium" and "<name> high".
     feature_names : sequence of str, optional

@@ -1,14 +1,16 @@
-"""gapMTNN and its baselines on PyTorch: ``pip install "gapmin[deep]"``."""
+"""gapMTNN and its baselines on PyTorch, which comes with the extra ``deep``."""
 
 from __future__ import annotations
+
+from gapmin._utils.extras import how_to_install
 
 try:
     import torch as _torch  # noqa: F401
 except ImportError as error:
-    raise ImportError('gapmin.deep needs PyTorch: pip install "gapmin[deep]"') from error
+    raise ImportError(f"gapmin.deep needs PyTorch: {how_to_install('deep')}") from error
 
 from gapmin.deep.callbacks import Callback, CSVLogger, EarlyStopping, TensorBoard
-from gapmin.deep.estimator import GapMTNNClassifier, MultitaskClassifier
+from gapmin.deep.estimator import GapMTNNClassifier, MultitaskClassifier, MultitaskRegressor
 from gapmin.deep.heads import Batch, MultitaskNet, TaskHeads
 from gapmin.deep.images import ImageFolder
 from gapmin.deep.nets import MLP, AlexNet, LeNet, ResNet18
@@ -24,6 +26,7 @@ from gapmin.deep.objectives import (
     Weighted,
 )
 from gapmin.deep.trainer import Trainer
+from gapmin.deep.transforms import RandomFlip, RandomRotation, RandomScale, RandomShift
 from gapmin.deep.weights import load_weights, pretrained
 
 __all__ = [
@@ -43,7 +46,12 @@ __all__ = [
     "MultiObjective",
     "MultitaskClassifier",
     "MultitaskNet",
+    "MultitaskRegressor",
     "Objective",
+    "RandomFlip",
+    "RandomRotation",
+    "RandomScale",
+    "RandomShift",
     "ResNet18",
     "Step",
     "TaskHeads",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import warnings
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
@@ -14,7 +14,7 @@ from sklearn.utils.validation import validate_data
 from torch import Tensor
 
 from gapmin.base import check_labels
-from gapmin.deep.batches import Indices
+from gapmin.deep.batches import Indices, TaskRows
 from gapmin.deep.engine import Engine
 
 
@@ -73,33 +73,83 @@ def row_shape(rows: Any) -> tuple[int, ...]:
     return tuple(item.shape)
 
 
-def labels_of(X: Any, y: ArrayLike | None) -> ArrayLike:
+def labels_of(X: Any, y: ArrayLike | None, *, classes: bool) -> ArrayLike:
     """Return y; of a dataset without one its `targets`, as torchvision's have them. A missing label is an error."""
     targets = getattr(X, "targets", None) if y is None else y
     if targets is None:
         raise ValueError(
-            "a classifier requires y to be passed, but the target y is None: give a label for each row, "
-            "or a dataset that has `targets`"
+            f"a {'classifier' if classes else 'regressor'} requires y to be passed, but the target y is None: give a "
+            "label for each row, or a dataset that has `targets`"
         )
-    check_labels(targets, classes=True)
+    check_labels(targets, classes=classes)
     return np.asarray(targets) if y is None else y
 
 
-def digest(rows: Any, y: NDArray[Any], task: NDArray[Any]) -> str:
+class FitRows(NamedTuple):
+    """Rows with labels and tasks as a fit has them.
+
+    Attributes
+    ----------
+    x : Tensor or Dataset
+    y : ndarray
+        Classes as integers from 0, or numbers to predict as floats.
+    bins : ndarray, optional
+        Of numbers to predict: the quantile bin of each.
+    task : ndarray
+        The number of each row's task.
+    weight : ndarray, optional
+    """
+
+    x: Any
+    y: NDArray[Any]
+    bins: NDArray[Any] | None
+    task: NDArray[Any]
+    weight: NDArray[Any] | None = None
+
+    @property
+    def classes(self) -> NDArray[Any]:
+        """The class of each row; of numbers to predict, their bin."""
+        return self.y if self.bins is None else self.bins
+
+    def arrays(self) -> tuple[Any, ...]:
+        """Return the parts, tensors as arrays."""
+        return (self.x.numpy() if isinstance(self.x, Tensor) else self.x, *self[1:])
+
+    def rows_of(self, tasks: Sequence[Indices], channels_last: bool) -> TaskRows:
+        """Return the chosen rows of each task."""
+        y, bins, weight = (None if each is None else as_tensor(each) for each in (self.y, self.bins, self.weight))
+        x = as_tensor(self.x) if isinstance(self.x, np.ndarray) else self.x
+        assert y is not None
+        return TaskRows(x, y, tasks, channels_last, weight=weight, bins=bins)
+
+    def by_task(self, n_tasks: int, channels_last: bool) -> TaskRows:
+        """Return all rows."""
+        return self.rows_of([np.flatnonzero(self.task == k) for k in range(n_tasks)], channels_last)
+
+
+def without_rows(rows: Any, used: Indices) -> Any:
+    """Return the rows of these numbers."""
+    if isinstance(rows, Tensor):
+        return rows[torch.from_numpy(used)]
+    return torch.utils.data.Subset(rows, used.tolist())
+
+
+def digest(rows: FitRows, *, with_x: bool = True) -> str:
     """Return a fingerprint of the data; of a dataset the labels alone."""
     seen = hashlib.sha256()
-    for array in (y, task):
-        seen.update(np.ascontiguousarray(array).tobytes())
-    if isinstance(rows, Tensor):
-        seen.update(np.ascontiguousarray(rows.numpy()).data)
+    for array in (rows.y, rows.task, rows.weight):
+        if array is not None:
+            seen.update(np.ascontiguousarray(array).tobytes())
+    if with_x and isinstance(rows.x, Tensor):
+        seen.update(np.ascontiguousarray(rows.x.numpy()).data)
     return seen.hexdigest()[:16]
 
 
-def check_same_rows(engine: Engine, y: NDArray[Any], task: NDArray[Any], seed: int) -> int:
+def check_same_rows(engine: Engine, rows: FitRows, seed: int) -> int:
     """Return the seed of process 0, having made sure that all processes were given the same rows."""
     if engine.size == 1:
         return seed
-    mine = digest(None, y, task)
+    mine = digest(rows, with_x=False)
     firsts, seed = engine.on_rank_zero(lambda: (mine, seed))
     others = int(engine.sum_over_processes(np.array([float(mine != firsts)]))[0])
     if others:
@@ -132,7 +182,8 @@ def set_aside(
         if not (sizes > 1).any():
             raise ValueError(
                 f"task {k if names is None else names[k]!r} has {len(rows)} rows, one of each class: none can be set "
-                "aside; give more rows, or set validation and relation_data so that none are needed"
+                "aside; give more rows, or set validation_fraction, early_stopping and relation_data so that none are "
+                "needed"
             )
         wanted = share * sizes
         counts = np.minimum(wanted.astype(int), sizes - 1)

@@ -23,11 +23,15 @@ class TaskRows:
     x : Tensor of shape (rows, ...) or a map-style Dataset
         Of a dataset, item i is the row or a tuple that begins with it; it is read when its batch comes up.
     y : Tensor of shape (rows,)
-        Classes as numbers from 0.
+        Classes as integers from 0, or numbers to predict as floats.
     tasks : sequence of K arrays of int
         The rows of each task.
     channels_last : bool, default=False
         Hand out images in the channels-last memory format.
+    weight : Tensor of shape (rows,), optional
+        What each row's loss is multiplied by.
+    bins : Tensor of shape (rows,), optional
+        Of numbers to predict: the bin of each.
 
     Attributes
     ----------
@@ -35,9 +39,24 @@ class TaskRows:
         Which half of its task each row is in, after `split_in_halves`.
     """
 
-    def __init__(self, x: Any, y: Tensor, tasks: Sequence[Indices], channels_last: bool = False) -> None:
+    def __init__(
+        self,
+        x: Any,
+        y: Tensor,
+        tasks: Sequence[Indices],
+        channels_last: bool = False,
+        *,
+        weight: Tensor | None = None,
+        bins: Tensor | None = None,
+    ) -> None:
         self.x, self.y, self.tasks, self.channels_last = x, y, [np.asarray(rows) for rows in tasks], channels_last
+        self.weight, self.bins = weight, bins
         self.half: Tensor | None = None
+
+    @property
+    def classes(self) -> Tensor:
+        """The class of each row; of numbers to predict, their bin."""
+        return self.y if self.bins is None else self.bins
 
     def split_in_halves(self, seed: int) -> None:
         """Put each row into half 0 or 1 of its task, at random, the rows of each class evenly."""
@@ -45,7 +64,7 @@ class TaskRows:
         for k, rows in enumerate(self.tasks):
             rng = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(k, 11)))
             mixed = rng.permutation(rows)
-            by_class = mixed[np.argsort(self.y[torch.from_numpy(mixed)].numpy(), kind="stable")]
+            by_class = mixed[np.argsort(self.classes[torch.from_numpy(mixed)].numpy(), kind="stable")]
             half[torch.from_numpy(by_class)] = torch.arange(len(rows)) % 2
         self.half = half
 
@@ -56,7 +75,8 @@ class TaskRows:
 
     def class_counts(self, n_classes: int) -> Tensor:
         """Return how many rows of each class (columns) each task (rows) has."""
-        return torch.stack([torch.bincount(self.y[torch.from_numpy(rows)], minlength=n_classes) for rows in self.tasks])
+        found = [self.classes[torch.from_numpy(rows)] for rows in self.tasks]
+        return torch.stack([torch.bincount(each, minlength=n_classes) for each in found])
 
     def take(self, chosen: Sequence[Indices], device: torch.device | str = "cpu") -> Batch:
         """Return the batch of the chosen rows of each task."""
@@ -68,10 +88,13 @@ class TaskRows:
             x = torch.stack([item[0] if isinstance(item, (tuple, list)) else item for item in items]).float()
         if self.channels_last and x.ndim == 4:
             x = x.contiguous(memory_format=torch.channels_last)
-        chosen_rows = torch.from_numpy(rows)
-        y = self.y[chosen_rows].to(device, non_blocking=True)
-        half = None if self.half is None else self.half[chosen_rows].to(device, non_blocking=True)
-        return Batch(x.to(device, non_blocking=True), y, [len(each) for each in chosen], half)
+        at = torch.from_numpy(rows)
+        y, half, weight, bins = (
+            None if each is None else each[at].to(device, non_blocking=True)
+            for each in (self.y, self.half, self.weight, self.bins)
+        )
+        assert y is not None
+        return Batch(x.to(device, non_blocking=True), y, [len(each) for each in chosen], half, weight, bins)
 
     def in_order(self, batch_size: int, device: torch.device | str = "cpu") -> Iterator[Batch]:
         """Iterate over all rows once, in their order, task after task."""
@@ -100,7 +123,7 @@ def epoch_plan(
     seed, epoch : int
     sampling : "cycle" or "once"
         Tasks of unequal size: either the smaller ones start anew until the largest is through, so that every batch has
-        as many rows of each; or every row comes once, and a batch has fewer rows of a smaller task, maybe none.
+        as many rows of each. Or every row comes once, and a batch has fewer rows of a smaller task, maybe none.
 
     Examples
     --------

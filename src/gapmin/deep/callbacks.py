@@ -20,19 +20,38 @@ Record = dict[str, Any]
 class Callback:
     """The base of callbacks: override what is needed.
 
-    A callback that keeps something between epochs returns it from `state_dict` and takes it back in
-    `load_state_dict`, as plain numbers, texts, lists, dicts and tensors; then a run that is killed and resumed ends
-    as if it had not been.
+    A callback that keeps something between epochs returns it from `state_dict` and takes it back in `load_state_dict`,
+    as plain numbers, texts, lists, dicts and tensors. Then a run that is killed and resumed ends as if it had not been.
     """
 
     def begin(self, trainer: Trainer) -> None:
-        """Before the first step, or the first after a resume; ``trainer.history`` has what came before."""
+        """Before the first step, or the first after a resume; ``trainer.history`` has what came before.
+
+        Parameters
+        ----------
+        trainer : Trainer
+            The loop that calls.
+        """
 
     def epoch(self, trainer: Trainer, record: Record) -> bool | None:
-        """After each epoch, with its record, the last of ``trainer.history``; True stops the training."""
+        """After each epoch, with its record, the last of ``trainer.history``; True stops the training.
+
+        Parameters
+        ----------
+        trainer : Trainer
+            The loop that calls.
+        record : dict
+            What is known of the epoch, by name.
+        """
 
     def end(self, trainer: Trainer) -> None:
-        """When the training is over."""
+        """When the training is over.
+
+        Parameters
+        ----------
+        trainer : Trainer
+            The loop that calls.
+        """
 
     def state_dict(self) -> dict[str, Any]:
         """Return what a resumed run needs."""
@@ -42,10 +61,23 @@ class Callback:
         """Raise ValueError where a state is none that `state_dict` could have returned in this run.
 
         It is called before any tensor is read: instead of each there is an object with its `shape` and `dtype`.
+
+        Parameters
+        ----------
+        state : dict
+            What `state_dict` returned.
+        trainer : Trainer
+            The loop that calls.
         """
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
-        """Take it back."""
+        """Take it back.
+
+        Parameters
+        ----------
+        state : dict
+            What `state_dict` returned.
+        """
 
 
 @dataclass(eq=False, repr=False)
@@ -54,16 +86,17 @@ class EarlyStopping(Callback):
 
     Parameters
     ----------
-    monitor : str, default="validation_error"
+    monitor : str, default="validation_loss"
         A number of the epoch's record, the less the better.
     patience : int, default=10
         Epochs to wait.
     min_delta : float, default=0.0
         What counts as a fall.
     restore_best : bool, default=True
+        Whether the weights of the best epoch come back at the end.
     """
 
-    monitor: str = "validation_error"
+    monitor: str = "validation_loss"
     patience: int = 10
     min_delta: float = 0.0
     restore_best: bool = True
@@ -77,17 +110,31 @@ class EarlyStopping(Callback):
         self._weights: dict[str, Any] | None = None
 
     def begin(self, trainer: Trainer) -> None:
-        """Forget a former fit; refuse to wait for a figure that will not come."""
+        """Forget a former fit; refuse to wait for a figure that will not come.
+
+        Parameters
+        ----------
+        trainer : Trainer
+            The loop that calls.
+        """
         if self.monitor.startswith("validation") and not trainer.validates:
             raise ValueError(
                 f"EarlyStopping watches {self.monitor!r}, but there are no validation rows: "
-                "set validation to a share of the rows"
+                "set validation_fraction, or give fit validation_data"
             )
         if not trainer.history:
             self._reset()
 
     def epoch(self, trainer: Trainer, record: Record) -> bool:
-        """Compare with the best so far."""
+        """Compare with the best so far.
+
+        Parameters
+        ----------
+        trainer : Trainer
+            The loop that calls.
+        record : dict
+            What is known of the epoch, by name.
+        """
         if self.monitor not in record:
             raise ValueError(f"EarlyStopping watches {self.monitor!r}, which is not among {sorted(record)}: name one")
         value = float(record[self.monitor])
@@ -100,7 +147,13 @@ class EarlyStopping(Callback):
         return self.waited >= self.patience
 
     def end(self, trainer: Trainer) -> None:
-        """Go back to the best weights."""
+        """Go back to the best weights.
+
+        Parameters
+        ----------
+        trainer : Trainer
+            The loop that calls.
+        """
         if self._weights is not None:
             trainer.objective.load_state_dict(self._weights)
 
@@ -109,7 +162,15 @@ class EarlyStopping(Callback):
         return {"best": self.best, "waited": self.waited, "weights": self._weights}
 
     def check_state(self, state: dict[str, Any], trainer: Trainer) -> None:
-        """Refuse weights that are not of the network."""
+        """Refuse weights that are not of the network.
+
+        Parameters
+        ----------
+        state : dict
+            What `state_dict` returned.
+        trainer : Trainer
+            The loop that calls.
+        """
         if state.keys() != {"best", "waited", "weights"}:
             raise ValueError("it has not exactly best, waited and weights")
         if type(state["best"]) not in (float, int, type(None)) or type(state["waited"]) is not int:
@@ -118,7 +179,13 @@ class EarlyStopping(Callback):
             check_module(trainer.objective, state["weights"], "weights")
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
-        """Take it back."""
+        """Take it back.
+
+        Parameters
+        ----------
+        state : dict
+            What `state_dict` returned.
+        """
         self.best, self.waited, self._weights = state["best"], state["waited"], state["weights"]
 
 
@@ -128,18 +195,33 @@ class CSVLogger(Callback):
     Parameters
     ----------
     path : str or Path
+        The file to write.
     """
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self.path = Path(path)
 
     def begin(self, trainer: Trainer) -> None:
-        """Refuse a place that cannot be written to before any work is done."""
+        """Refuse a place that cannot be written to before any work is done.
+
+        Parameters
+        ----------
+        trainer : Trainer
+            The loop that calls.
+        """
         if not self.path.parent.is_dir():
             raise ValueError(f"CSVLogger cannot write {self.path}: there is no folder {self.path.parent}")
 
     def epoch(self, trainer: Trainer, record: Record) -> None:
-        """Write the epochs so far."""
+        """Write the epochs so far.
+
+        Parameters
+        ----------
+        trainer : Trainer
+            The loop that calls.
+        record : dict
+            What is known of the epoch, by name.
+        """
         rows = [flat(each) for each in trainer.history]
         with atomic_path(self.path) as draft, draft.open("w", newline="", encoding="utf-8") as file:
             writer = csv.DictWriter(file, fieldnames=list(dict.fromkeys(name for row in rows for name in row)))
@@ -153,6 +235,7 @@ class TensorBoard(Callback):
     Parameters
     ----------
     log_dir : str or Path
+        The folder to write to.
     """
 
     def __init__(self, log_dir: str | os.PathLike[str]) -> None:
@@ -160,7 +243,13 @@ class TensorBoard(Callback):
         self._writer: Any = None
 
     def begin(self, trainer: Trainer) -> None:
-        """Open the log; epochs of a killed run that are to come again are dropped from view."""
+        """Open the log; epochs of a killed run that are to come again are dropped from view.
+
+        Parameters
+        ----------
+        trainer : Trainer
+            The loop that calls.
+        """
         try:
             from torch.utils.tensorboard import SummaryWriter
         except ImportError:
@@ -168,14 +257,28 @@ class TensorBoard(Callback):
         self._writer = SummaryWriter(str(self.log_dir), purge_step=len(trainer.history) + 1)
 
     def epoch(self, trainer: Trainer, record: Record) -> None:
-        """Send every number of the record."""
+        """Send every number of the record.
+
+        Parameters
+        ----------
+        trainer : Trainer
+            The loop that calls.
+        record : dict
+            What is known of the epoch, by name.
+        """
         for name, value in flat(record).items():
             if name != "epoch":
                 self._writer.add_scalar(name.replace(" ", "/", 1), value, record["epoch"])
         self._writer.flush()
 
     def end(self, trainer: Trainer) -> None:
-        """Close the log."""
+        """Close the log.
+
+        Parameters
+        ----------
+        trainer : Trainer
+            The loop that calls.
+        """
         if self._writer is not None:
             self._writer.close()
             self._writer = None

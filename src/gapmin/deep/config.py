@@ -10,6 +10,7 @@ from typing import Any
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from gapmin.base import InheritedConstraints
+from gapmin.deep.optimizers import OPTIMIZERS, SCHEDULES
 
 AT_LEAST_ONE = Interval(Integral, 1, None, closed="left")
 NOT_NEGATIVE = Interval(Real, 0, None, closed="left")
@@ -50,7 +51,11 @@ class TrainingConfig(Parameters):
     lr_decay: float = parameter(0.95, Interval(Real, 0, 1, closed="right"))
     lr_every: int = parameter(5, AT_LEAST_ONE)
     weight_decay: float = parameter(1e-4, NOT_NEGATIVE)
+    optimizer: Any = parameter("adam", StrOptions(set(OPTIMIZERS)), callable, saved=False)
+    scheduler: Any = parameter("step", StrOptions(set(SCHEDULES)), callable, saved=False)
+    gradient_clip: float | None = parameter(None, POSITIVE, None)
     sampling: str = parameter("cycle", StrOptions({"cycle", "once"}))
+    augment: Any = parameter(None, callable, list, tuple, None, saved=False)
     callbacks: Any = parameter(None, "array-like", None, saved=False)
     checkpoint_dir: str | os.PathLike[str] | None = parameter(None, str, os.PathLike, None, saved=False)
     checkpoint_every: int | None = parameter(None, AT_LEAST_ONE, None, saved=False)

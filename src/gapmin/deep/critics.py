@@ -75,8 +75,8 @@ class PairCritics(nn.Module):
     n_tasks, in_features : int
     hidden : int, default=128
     kind : "wasserstein" or "h"
-        What a critic estimates: the Wasserstein distance, E_j f - E_k f with the slope of f held at 1 by a penalty, or
-        the H-divergence, 2 (1 - error) - 1 of a logistic discriminator in its smooth form, log 2 - cross entropy over
+        What a critic estimates. The Wasserstein distance is E_j f - E_k f with the slope of f held at 1 by a penalty.
+        The H-divergence is 2 (1 - error) - 1 of a logistic discriminator. Its smooth form is log 2 - cross entropy over
         log 2, which is 0 where the tasks cannot be told apart and 1 where they always can.
     """
 
@@ -160,7 +160,7 @@ class PairCritics(nn.Module):
     def penalty_on_features(self, before: Tensor, sizes: Sequence[int]) -> Tensor:
         """Return the mean over points between two tasks of (slope - 1)^2, summed over pairs; the features held fixed.
 
-        No second backward pass is needed: W z + b at a point between two rows lies between theirs, the slope of f there
+        No second backward pass is needed. W z + b at a point between two rows lies between theirs. The slope of f there
         is W' a with a = v where the hidden unit is on, and its norm is the root of a' (W W') a.
 
         Parameters

@@ -61,7 +61,7 @@ class DiagnosedClassifier(NetworkClassifier):
         """Return Proposition 40 for each task, the rows given standing in for the distributions: a diagnostic.
 
         The weighted risk of the task's head, and how far apart the tasks' classes are in feature space (exact
-        Wasserstein distances by POT, ``pip install "gapmin[theory]"``).
+        Wasserstein distances by POT, from the extra ``theory``).
 
         Parameters
         ----------
@@ -105,7 +105,9 @@ class DiagnosedClassifier(NetworkClassifier):
         Parameters
         ----------
         X, y, sample_task
+            The rows.
         random_state : int, default=0
+            Seed.
         """
         rows, codes = self._labelled(X, y, sample_task)
         features = torch.from_numpy(self._run(rows, "z"))
@@ -115,8 +117,7 @@ class DiagnosedClassifier(NetworkClassifier):
         train, test = TaskRows(features, y_codes, left), TaskRows(features, y_codes, aside)
         with torch.random.fork_rng(), torch.enable_grad():
             torch.manual_seed(random_state)
-            widths = features.shape[1], heads.weight1.shape[1]
-            probes = TaskHeads(heads.n_tasks, *widths, heads.n_classes, heads.activation)
+            probes = TaskHeads(heads.n_tasks, features.shape[1], heads.hidden, heads.n_classes, heads.activation)
             optimizer = torch.optim.Adam(probes.parameters(), lr=1e-3)
             for epoch in range(_PROBE_EPOCHS):
                 for chosen in epoch_plan(train.tasks, 64, random_state, epoch):
@@ -134,11 +135,6 @@ class DiagnosedClassifier(NetworkClassifier):
         rows = self._rows(X, sample_task)
         if not all(rows.sizes):
             raise ValueError(f"task {plain(self.tasks_[np.argmin(rows.sizes)])!r} has no rows: give some of every task")
-        labels = column_or_1d(labels_of(X, y))
+        labels = column_or_1d(labels_of(X, y, classes=True))
         check_consistent_length(np.empty(len(rows.y)), labels)
-        unknown = ~np.isin(labels, self.classes_)
-        if unknown.any():
-            raise ValueError(
-                f"y has the unknown class {plain(labels[unknown][0])!r}: this model knows {self.classes_.tolist()}"
-            )
-        return rows, np.searchsorted(self.classes_, labels)
+        return rows, self._encode(labels)[0]

@@ -20,6 +20,7 @@ from torch import Tensor, nn
 from torch import distributed as dist
 from torch.nn.parallel import DistributedDataParallel
 
+from gapmin._utils.extras import how_to_install
 from gapmin.deep.batches import TaskRows
 from gapmin.deep.heads import Batch
 from gapmin.deep.norms import synced_norms
@@ -232,7 +233,7 @@ def need_fabric(part: str = "") -> Any:
         return import_module(f"lightning_fabric{part}")
     except ImportError as error:
         raise ImportError(
-            'a fit on several processes needs Lightning Fabric: pip install "gapmin[distributed]", or set devices=1'
+            f"a fit on several processes needs Lightning Fabric: {how_to_install('distributed')}, or set devices=1"
         ) from error
 
 

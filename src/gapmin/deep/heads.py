@@ -22,19 +22,31 @@ class Batch(NamedTuple):
     Attributes
     ----------
     x : Tensor of shape (rows, ...)
+        The rows.
     y : Tensor of shape (rows,)
-        Classes as numbers from 0.
+        Classes as integers from 0, or numbers to predict as floats.
     sizes : sequence of int
         How many of the rows belong to each of the K tasks; 0 for a task that is absent.
     half : Tensor of shape (rows,), optional
         0 or 1, the half of its task that a row is in: what is fitted to one half is scored on the other. Without it
         nothing is cross-fitted.
+    weight : Tensor of shape (rows,), optional
+        What each row's loss is multiplied by; 1 on average over a task's rows.
+    bins : Tensor of shape (rows,), optional
+        Of numbers to predict: the quantile bin of each, from 0.
     """
 
     x: Tensor
     y: Tensor
     sizes: Sequence[int]
     half: Tensor | None = None
+    weight: Tensor | None = None
+    bins: Tensor | None = None
+
+    @property
+    def classes(self) -> Tensor:
+        """The class of each row; of numbers to predict, their bin."""
+        return self.y if self.bins is None else self.bins
 
 
 class HeadOutputs(NamedTuple):
@@ -54,7 +66,9 @@ class TaskHeads(nn.Module):
     Parameters
     ----------
     n_tasks, in_features, hidden, n_classes : int
+        With ``hidden=0`` heads are linear: d - classes, and what follows takes the features for their hidden layer.
     activation : "elu", "relu" or "tanh", default="relu"
+        The activation between the layers.
 
     Examples
     --------
@@ -74,30 +88,48 @@ class TaskHeads(nn.Module):
         if activation not in ACTIVATIONS:
             raise ValueError(f"activation is {activation!r}: use {', '.join(map(repr, ACTIVATIONS))}")
         self.n_tasks, self.n_classes, self.activation = n_tasks, n_classes, activation
-        self.weight1 = nn.Parameter(torch.empty(n_tasks, hidden, in_features))
-        self.bias1 = nn.Parameter(torch.empty(n_tasks, hidden))
-        self.weight2 = nn.Parameter(torch.empty(n_tasks, n_classes, hidden))
+        self.in_features, self.hidden = in_features, hidden
+        if hidden:
+            self.weight1 = nn.Parameter(torch.empty(n_tasks, hidden, in_features))
+            self.bias1 = nn.Parameter(torch.empty(n_tasks, hidden))
+        self.weight2 = nn.Parameter(torch.empty(n_tasks, n_classes, hidden or in_features))
         self.bias2 = nn.Parameter(torch.empty(n_tasks, n_classes))
-        if not self.weight1.is_meta:
+        if not self.weight2.is_meta:
             self._draw()
 
     @torch.no_grad()
     def _draw(self) -> None:
         for k in range(self.n_tasks):
-            first, second = nn.Linear(*self.weight1.shape[:0:-1]), nn.Linear(*self.weight2.shape[:0:-1])
-            self.weight1[k], self.bias1[k] = first.weight, first.bias
+            if self.hidden:
+                first = nn.Linear(*self.weight1.shape[:0:-1])
+                self.weight1[k], self.bias1[k] = first.weight, first.bias
+            second = nn.Linear(*self.weight2.shape[:0:-1])
             self.weight2[k], self.bias2[k] = second.weight, second.bias
 
     def extra_repr(self) -> str:
         """Say the sizes."""
-        K, H, d = self.weight1.shape
-        return f"n_tasks={K}, in_features={d}, hidden={H}, n_classes={self.n_classes}, activation={self.activation!r}"
+        return (
+            f"n_tasks={self.n_tasks}, in_features={self.in_features}, hidden={self.hidden}, "
+            f"n_classes={self.n_classes}, activation={self.activation!r}"
+        )
 
     def own(self, z: Tensor, sizes: Sequence[int]) -> HeadOutputs:
-        """Run each task's rows through that task's own head."""
+        """Run each task's rows through that task's own head.
+
+        Parameters
+        ----------
+        z : Tensor of shape (n_rows, in_features)
+            The features of the rows of all tasks, one task after the other.
+        sizes : sequence of int
+            How many rows each task has.
+        """
         act = ACTIVATIONS[self.activation]
         present = [k for k, size in enumerate(sizes) if size] or [0]
         rows = z.split([sizes[k] for k in present])
+        if not self.hidden:
+            layers = self.weight2.unbind(), self.bias2.unbind()
+            logits = [F.linear(part, layers[0][k], layers[1][k]) for k, part in zip(present, rows, strict=True)]
+            return HeadOutputs(z, z, torch.cat(logits))
         # Unbound once: the gradient of weight[k] would be a stack of zeros around one layer, for each of them.
         weight1, bias1, weight2, bias2 = (p.unbind() for p in (self.weight1, self.bias1, self.weight2, self.bias2))
         hidden = [act(F.linear(part, weight1[k], bias1[k])) for k, part in zip(present, rows, strict=True)]
@@ -112,7 +144,9 @@ class TaskHeads(nn.Module):
         Parameters
         ----------
         z : Tensor of shape (rows, d)
+            The features of the rows.
         sizes : sequence of int
+            How many rows each task has.
         sources : sequence of K sequences of int
             Every head's own task must be among its sources.
         with_hidden : bool, default=True
@@ -126,6 +160,8 @@ class TaskHeads(nn.Module):
         rows : Tensor
             Which row each of the logits is of.
         """
+        if not self.hidden:
+            return self._chosen_linear_pairs(z, sizes, sources)
         act = ACTIVATIONS[self.activation]
         # Split once: the gradient of z[rows] would be as large as z, for each head.
         parts, numbers = z.split(list(sizes)), torch.arange(len(z), device=z.device).split(list(sizes))
@@ -143,8 +179,27 @@ class TaskHeads(nn.Module):
         hidden = act(torch.cat(own)) if with_hidden else z.new_empty(0)
         return HeadOutputs(z, hidden, torch.cat(logits)), torch.cat([numbers[k] for tasks in sources for k in tasks])
 
+    def _chosen_linear_pairs(
+        self, z: Tensor, sizes: Sequence[int], sources: Sequence[Sequence[int]]
+    ) -> tuple[HeadOutputs, Tensor]:
+        parts, numbers = z.split(list(sizes)), torch.arange(len(z), device=z.device).split(list(sizes))
+        weight, bias = self.weight2.unbind(), self.bias2.unbind()
+        logits = [F.linear(torch.cat([parts[k] for k in tasks]), weight[j], bias[j]) for j, tasks in enumerate(sources)]
+        return HeadOutputs(z, z, torch.cat(logits)), torch.cat([numbers[k] for tasks in sources for k in tasks])
+
     def all_pairs(self, z: Tensor, sizes: Sequence[int]) -> HeadOutputs:
-        """Run all rows through all heads: one matrix product for the hidden layers, one batched for the classes."""
+        """Run all rows through all heads: one matrix product for the hidden layers, one batched for the classes.
+
+        Parameters
+        ----------
+        z : Tensor of shape (n_rows, in_features)
+            The features of the rows of all tasks, one task after the other.
+        sizes : sequence of int
+            How many rows each task has.
+        """
+        if not self.hidden:
+            flat = F.linear(z, self.weight2.flatten(0, 1), self.bias2.flatten())
+            return HeadOutputs(z, z, flat.view(-1, self.n_tasks, self.n_classes).transpose(0, 1))
         K, H, _ = self.weight1.shape
         act = ACTIVATIONS[self.activation]
         flat, frozen = _HiddenLayers.apply(z, self.weight1.flatten(0, 1), self.bias1.flatten())
@@ -155,7 +210,8 @@ class TaskHeads(nn.Module):
 
     def lipschitz(self) -> Tensor:
         """Return for each head a Lipschitz constant of z -> logits: the product of its matrices' spectral norms."""
-        return torch.linalg.matrix_norm(self.weight1, 2) * torch.linalg.matrix_norm(self.weight2, 2)
+        last = torch.linalg.matrix_norm(self.weight2, 2)
+        return torch.linalg.matrix_norm(self.weight1, 2) * last if self.hidden else last
 
 
 class _HiddenLayers(torch.autograd.Function):
@@ -187,12 +243,16 @@ class MultitaskNet(nn.Module):
     extractor : Module
         Phi: rows to features (rows, d).
     heads : TaskHeads
+        A head for each task.
+    n_bins : int, optional
+        Of a regression, where heads have one output: how many bins its labels are in.
     """
 
-    def __init__(self, extractor: nn.Module, heads: TaskHeads) -> None:
+    def __init__(self, extractor: nn.Module, heads: TaskHeads, n_bins: int | None = None) -> None:
         super().__init__()
         self.extractor = extractor
         self.heads = heads
+        self.n_bins = n_bins
 
     @property
     def n_tasks(self) -> int:
@@ -201,23 +261,35 @@ class MultitaskNet(nn.Module):
 
     @property
     def n_classes(self) -> int:
-        """The number of classes over all tasks."""
-        return self.heads.n_classes
+        """The number of classes over all tasks; of a regression that of the label's bins."""
+        return self.heads.n_classes if self.n_bins is None else self.n_bins
 
     @property
     def in_features(self) -> int:
         """The number of the extractor's features."""
-        return int(self.heads.weight1.shape[2])
+        return self.heads.in_features
 
     @property
     def hidden(self) -> int:
-        """The width of the heads' hidden layer."""
-        return int(self.heads.weight1.shape[1])
+        """The width of the heads' hidden layer; of linear heads that of the features."""
+        return self.heads.hidden or self.heads.in_features
 
     def own(self, batch: Batch) -> HeadOutputs:
-        """Return what each row's own head makes of it."""
+        """Return what each row's own head makes of it.
+
+        Parameters
+        ----------
+        batch : Batch
+            Rows of every task.
+        """
         return self.heads.own(self.extractor(batch.x), batch.sizes)
 
     def all_pairs(self, batch: Batch) -> HeadOutputs:
-        """Return what every head makes of every row."""
+        """Return what every head makes of every row.
+
+        Parameters
+        ----------
+        batch : Batch
+            Rows of every task.
+        """
         return self.heads.all_pairs(self.extractor(batch.x), batch.sizes)

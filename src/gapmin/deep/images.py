@@ -11,6 +11,8 @@ import torch
 from torch import Tensor
 from torch.utils.data import Dataset
 
+from gapmin._utils.extras import how_to_install
+
 __all__ = ["IMAGENET_MEAN", "IMAGENET_STD", "ImageFolder"]
 
 IMAGENET_MEAN = (0.485, 0.456, 0.406)
@@ -29,6 +31,7 @@ class ImageFolder(Dataset[tuple[Tensor, int]]):
     Parameters
     ----------
     root : path
+        The folder, with a folder for each class.
     size : int, optional
         Resize to `size` x `size`, bilinear. By default images keep their sizes, which must then be equal to be put in
         a batch.
@@ -134,7 +137,7 @@ def _read_rgb(file: str, size: int | None) -> np.ndarray:
     try:
         from PIL import Image
     except ImportError as error:
-        raise ImportError('images are read with Pillow: pip install "gapmin[deep]"') from error
+        raise ImportError(f"images are read with Pillow: {how_to_install('deep')}") from error
     try:
         with Image.open(file) as stored:
             image = stored.convert("RGB")

@@ -1,4 +1,4 @@
-"""Cross entropies averaged by task: a vector for the tasks' own heads, a K x K matrix for every head on every task."""
+"""Losses averaged by task: a vector for the tasks' own heads, a K x K matrix for every head on every task."""
 
 from __future__ import annotations
 
@@ -36,12 +36,35 @@ def task_means(values: Tensor, sizes: Sequence[int]) -> Tensor:
     return total(sums, sizes) / counts
 
 
-def own_losses(logits: Tensor, y: Tensor, sizes: Sequence[int]) -> Tensor:
+def row_losses(outputs: Tensor, y: Tensor, weight: Tensor | None = None) -> Tensor:
+    """Return the loss of each row: the cross entropy of classes, the squared error of numbers, times its weight.
+
+    Parameters
+    ----------
+    outputs : Tensor of shape (rows, classes), of numbers (rows, 1)
+    y : Tensor of shape (rows,)
+        Classes as integers, or numbers as floats.
+    weight : Tensor of shape (rows,), optional
+
+    Examples
+    --------
+    >>> import torch
+    >>> row_losses(torch.tensor([[1.0], [5.0]]), torch.tensor([2.0, 2.0]), torch.tensor([1.0, 2.0]))
+    tensor([ 1., 18.])
+    """
+    if y.is_floating_point():
+        losses = (outputs.squeeze(-1) - y).square()
+    else:
+        losses = F.cross_entropy(outputs, y, reduction="none")
+    return losses if weight is None else losses * weight
+
+
+def own_losses(logits: Tensor, y: Tensor, sizes: Sequence[int], weight: Tensor | None = None) -> Tensor:
     """Return the K losses L_k(h_k) of each task's head on its own rows."""
-    return task_means(F.cross_entropy(logits, y, reduction="none"), sizes)
+    return task_means(row_losses(logits, y, weight), sizes)
 
 
-def loss_matrix(logits: Tensor, y: Tensor, sizes: Sequence[int]) -> Tensor:
+def loss_matrix(logits: Tensor, y: Tensor, sizes: Sequence[int], weight: Tensor | None = None) -> Tensor:
     """Return the K x K matrix of losses: entry (j, k) is L_k(h_j), head j on the rows of task k.
 
     Parameters
@@ -50,14 +73,22 @@ def loss_matrix(logits: Tensor, y: Tensor, sizes: Sequence[int]) -> Tensor:
     y : Tensor of shape (rows,)
     sizes : sequence of int
         Rows of each task.
+    weight : Tensor of shape (rows,), optional
     """
     K, n_rows, n_classes = logits.shape
-    losses = F.cross_entropy(logits.reshape(-1, n_classes), y.repeat(K), reduction="none")
+    repeated = None if weight is None else weight.repeat(K)
+    losses = row_losses(logits.reshape(-1, n_classes), y.repeat(K), repeated)
     return task_means(losses.view(K, n_rows), sizes)
 
 
 def chosen_losses(
-    logits: Tensor, y: Tensor, rows: Tensor, sizes: Sequence[int], sources: Sequence[Sequence[int]], relation: Tensor
+    logits: Tensor,
+    y: Tensor,
+    rows: Tensor,
+    sizes: Sequence[int],
+    sources: Sequence[Sequence[int]],
+    relation: Tensor,
+    weight: Tensor | None = None,
 ) -> tuple[Tensor, Tensor]:
     """Return the sum over heads j and their `sources` k of relation_jk L_k(h_j), and the K losses L_k(h_k).
 
@@ -69,8 +100,9 @@ def chosen_losses(
     sizes : sequence of int
     sources : sequence of K sequences of int
     relation : Tensor of shape (K, K)
+    weight : Tensor of shape (rows,), optional
     """
-    losses = F.cross_entropy(logits, y[rows], reduction="none")
+    losses = row_losses(logits, y[rows], None if weight is None else weight[rows])
     pairs = [(j, k) for j, tasks in enumerate(sources) for k in tasks]
     parts = losses.split([sizes[k] for _, k in pairs])
     sums = total(torch.stack([part.sum() for part in parts]), sizes)

@@ -22,7 +22,9 @@ class LeNet(nn.Module):
     Parameters
     ----------
     in_channels : int, default=1
+        1 for grey images, 3 for colours.
     image_size : int or (height, width), default=28
+        Height and width of an image.
     pool_first : bool, default=True
         Pool before the ReLU. The maximum commutes with the ReLU, so features and gradients are the same for a
         quarter of its work; False is the printed order.
@@ -52,7 +54,13 @@ class LeNet(nn.Module):
         self.out_features = 64 * pooled[0] * pooled[1]
 
     def forward(self, x: Tensor) -> Tensor:
-        """Return one row of features for each image."""
+        """Return one row of features for each image.
+
+        Parameters
+        ----------
+        x : Tensor
+            A batch of rows.
+        """
         for convolution in (self.conv1, self.conv2):
             x = convolution(x)
             x = relu(max_pool2d(x, 3, 2)) if self.pool_first else max_pool2d(relu(x), 3, 2)
@@ -118,7 +126,13 @@ class AlexNet(nn.Module):
             self.out_features = 4096
 
     def forward(self, x: Tensor) -> Tensor:
-        """Return one row of features for each image."""
+        """Return one row of features for each image.
+
+        Parameters
+        ----------
+        x : Tensor
+            A batch of rows.
+        """
         return self.classifier(self.avgpool(self.features(x)).flatten(1))
 
 
@@ -174,7 +188,13 @@ class ResNet18(nn.Module):
                 nn.init.kaiming_normal_(module.weight, mode="fan_out", nonlinearity="relu")
 
     def forward(self, x: Tensor) -> Tensor:
-        """Return one row of features for each image."""
+        """Return one row of features for each image.
+
+        Parameters
+        ----------
+        x : Tensor
+            A batch of rows.
+        """
         x = max_pool2d(relu(self.bn1(self.conv1(x)), inplace=True), 3, 2, 1)
         x = self.layer4(self.layer3(self.layer2(self.layer1(x))))
         return adaptive_avg_pool2d(x, 1).flatten(1)
@@ -186,6 +206,7 @@ class MLP(nn.Module):
     Parameters
     ----------
     in_features : int
+        How many features a row has.
     hidden : sequence of int, default=(128,)
         The width of each layer; an empty one is the identity.
     activation : {"relu", "elu", "gelu", "tanh"}, default="relu"
@@ -218,7 +239,13 @@ class MLP(nn.Module):
         self.out_features = widths[-1]
 
     def forward(self, x: Tensor) -> Tensor:
-        """Return the last layer's activations."""
+        """Return the last layer's activations.
+
+        Parameters
+        ----------
+        x : Tensor
+            A batch of rows.
+        """
         return self.layers(x)
 
 
@@ -230,7 +257,7 @@ def build_extractor(
     Parameters
     ----------
     extractor : {"lenet", "alexnet", "resnet18", "mlp"} or nn.Module
-        A module of your own is copied, so that yours is never trained, and made float32; two rows of zeros are sent
+        A module of your own is copied, so that yours is never trained, and made float32. Two rows of zeros are sent
         through the copy to see that it takes such rows, and how many features it makes of them.
     input_shape : sequence of int
         The shape of one row: (channels, height, width) or (features,).

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import os
 import re
+from functools import partial
 from pathlib import Path
 from typing import Any, NoReturn, TypeVar
 
@@ -25,7 +26,7 @@ from gapmin.deep._tensorfile import TensorFile, mismatch, write_tensors
 from gapmin.deep.config import saved_names
 from gapmin.deep.objectives import OBJECTIVES, Objective
 
-_FORMAT = 1
+_FORMAT = 2
 _KEY = "gapmin"
 _OWN_MODULE = "module"
 _ENTRIES: dict[str, tuple[type, ...]] = {
@@ -33,7 +34,6 @@ _ENTRIES: dict[str, tuple[type, ...]] = {
     "version": (str,),
     "class": (str,),
     "params": (dict,),
-    "classes": (dict,),
     "tasks": (dict,),
     "input_shape": (list,),
     "features": (dict, type(None)),
@@ -64,10 +64,10 @@ def save(model: Any, path: str | os.PathLike[str]) -> None:
         "version": __version__,
         "class": type(model).__name__,
         "params": params,
-        "classes": _to_json(model.classes_),
-        "tasks": _to_json(model.tasks_),
+        model._label_entry: model._labels_to_json(to_json),
+        "tasks": to_json(model.tasks_),
         "input_shape": list(model.input_shape_),
-        "features": _to_json(model.feature_names_in_) if hasattr(model, "feature_names_in_") else None,
+        "features": to_json(model.feature_names_in_) if hasattr(model, "feature_names_in_") else None,
         "n_features_in": getattr(model, "n_features_in_", None),
         "history": model.history_,
     }
@@ -107,22 +107,19 @@ def _describe(cls: type[Any], path: Path, file: TensorFile, extractor: nn.Module
     if description["format"] != _FORMAT:
         version = one_line(description.get("version"))
         raise ValueError(f"{path} was written by gapmin {version} in format {description['format']}: save it anew")
-    if description.keys() != _ENTRIES.keys():
-        raise ContentError(
-            f"its description has not exactly {', '.join(_ENTRIES)}, but {one_line(sorted(description))}"
-        )
-    for name, kinds in _ENTRIES.items():
+    kind = description.get("class")
+    if isinstance(kind, str) and kind != cls.__name__:
+        kind = one_line(kind)
+        raise ValueError(f"{path} holds a {kind}: read it with {kind}.load")
+    entries = _ENTRIES | {cls._label_entry: (dict,)}
+    if description.keys() != entries.keys():
+        raise ContentError(f"its description has not exactly {', '.join(entries)}, but {one_line(sorted(description))}")
+    for name, kinds in entries.items():
         if not isinstance(description[name], kinds) or isinstance(description[name], bool):
             raise ContentError(f"the {name} of its description is {one_line(description[name])}")
-    kind = one_line(description["class"])
-    if kind != cls.__name__:
-        raise ValueError(f"{path} holds a {kind}: read it with {kind}.load")
     model = cls(**_params(cls, path, description["params"], extractor))
-    model.classes_ = _labels(description["classes"], "classes", file)
-    model.tasks_ = _labels(description["tasks"], "tasks", file)
-    for name, values, least in (("classes", model.classes_, 2), ("tasks", model.tasks_, 1)):
-        if values.size < least or not np.array_equal(np.unique(values), values):
-            raise ContentError(f"its {name} {one_line(values.tolist())} are not {least} or more, sorted and each once")
+    model._labels_from_json(description[cls._label_entry], partial(_sorted_labels, file=file, name="classes", least=2))
+    model.tasks_ = _sorted_labels(description["tasks"], file=file, name="tasks", least=1)
     model.input_shape_ = tuple(description["input_shape"])
     if not all(is_int(side) and 0 < side < 2**31 for side in model.input_shape_) or len(model.input_shape_) > 64:
         raise ContentError(f"its input_shape is {one_line(description['input_shape'])}")
@@ -189,9 +186,10 @@ def _check_params(kind: type[Any], params: dict[str, Any]) -> None:
 
 def _build_on_meta(model: Any, path: Path, file: TensorFile) -> Objective:
     """Return the network without memory, after comparing it with what the file says of its tensors."""
-    heads = file.tensors.get("net.heads.weight1")
+    name = f"net.heads.weight{2 if model.head_hidden == 0 else 1}"
+    heads = file.tensors.get(name)
     if heads is None or len(heads.shape) != 3:
-        _refuse_to_fit(path, "it lacks net.heads.weight1 of three dimensions")
+        _refuse_to_fit(path, f"it lacks {name} of three dimensions")
     try:
         with torch.device("meta"):
             objective: Objective = model._build(model.input_shape_, heads.shape[2])
@@ -210,12 +208,19 @@ def _refuse_to_fit(path: Path, fault: object, error: Exception | None = None) ->
     ) from error
 
 
-def _to_json(labels: NDArray[Any]) -> dict[str, Any]:
+def to_json(labels: NDArray[Any]) -> dict[str, Any]:
     if labels.dtype.kind == "O" and not all(isinstance(each, str) for each in labels):
         raise ValueError(f"the label {labels[0]!r} is neither text nor a number: such models cannot be saved")
     if not _LABEL_DTYPE.fullmatch(labels.dtype.str):
         raise ValueError(f"the label {labels[0]!r} is of {labels.dtype}: use text or numbers of at most 64 bits")
     return {"dtype": labels.dtype.str, "values": labels.tolist()}
+
+
+def _sorted_labels(stored: dict[str, Any], *, file: TensorFile, name: str, least: int) -> NDArray[Any]:
+    values = _labels(stored, name, file)
+    if values.size < least or not np.array_equal(np.unique(values), values):
+        raise ContentError(f"its {name} {one_line(values.tolist())} are not {least} or more, sorted and each once")
+    return values
 
 
 def _labels(stored: dict[str, Any], name: str, file: TensorFile) -> NDArray[Any]:

@@ -21,7 +21,7 @@ _MOMENTS_KEPT = 0.9
 class CrossFitProbes(nn.Module):
     """Two linear probes for each task, on features that they do not change.
 
-    A row of half h trains probe h of its task and is scored by the probes of the other half, so every row trains and
+    A row of half h trains probe h of its task and is scored by the probes of the other half. So every row trains, and
     no probe is scored on a row that it was trained on. Every class of a task counts the same, however rare. Probes
     start at 0, where they give every class the same probability. Features are standardised first, by moving averages
     over the rows of all tasks, so that probes learn at one pace on all networks.
@@ -51,11 +51,16 @@ class CrossFitProbes(nn.Module):
         self.moments += total(torch.stack([z.sum(0), z.square().sum(0)]), sizes)
         self.moments_weight += sum(whole_sizes(sizes))
 
-    def _standardised(self, z: Tensor) -> Tensor:
+    def _layers(self) -> tuple[Tensor, Tensor]:
+        """Return weights and biases that take features as they are, for the probes' own take them standardised.
+
+        So no pass over the features is needed to standardise them.
+        """
         mean, square = self.moments / self.moments_weight.clamp_min(1e-12)
         variance = (square - mean.square()).clamp_min(0)
         # A feature that hardly varies stays small.
-        return (z.detach() - mean) * (variance + 0.01 * variance.mean() + 1e-12).rsqrt()
+        weight = self.weight * (variance + 0.01 * variance.mean() + 1e-12).rsqrt()
+        return weight, self.bias - weight @ mean
 
     def losses(self, z: Tensor, y: Tensor, sizes: Sequence[int], half: Tensor, class_counts: Tensor) -> Tensor:
         """Return for each task the mean loss of its probes, each on the rows of its own half.
@@ -69,12 +74,12 @@ class CrossFitProbes(nn.Module):
         class_counts : Tensor of shape (K, classes)
             How many rows of each class each task has.
         """
-        rows = self._standardised(z)
+        rows, (weight, bias) = z.detach(), self._layers()
         K, C = self.n_tasks, self.n_classes
         if len(set(sizes)) == 1:
-            both = torch.baddbmm(self.bias.unsqueeze(1), rows.view(K, sizes[0], -1), self.weight.transpose(1, 2))
+            both = torch.baddbmm(bias.unsqueeze(1), rows.view(K, sizes[0], -1), weight.transpose(1, 2))
         else:
-            parts = zip(rows.split(list(sizes)), self.weight.unbind(), self.bias.unbind(), strict=True)
+            parts = zip(rows.split(list(sizes)), weight.unbind(), bias.unbind(), strict=True)
             both = torch.cat([F.linear(*each) for each in parts])
         logits = both.view(-1, 2, C)[torch.arange(len(y), device=y.device), half]
         has = (class_counts > 0).sum(1, keepdim=True)
@@ -89,21 +94,21 @@ class CrossFitProbes(nn.Module):
         It is 1 less the probability of the row's class. With `half` None, for rows that trained no probe, it is the
         mean over both probes of a task.
         """
-        rows = self._standardised(z)
+        weight, bias = self._layers()
         if half is None:
-            return (self._errors(rows, y, 0) + self._errors(rows, y, 1)) / 2
-        found = rows.new_empty(len(y), self.n_tasks)
+            return (self._errors(z, y, weight, bias, 0) + self._errors(z, y, weight, bias, 1)) / 2
+        found = z.new_empty(len(y), self.n_tasks)
         for trained_on in (0, 1):
-            other = half != trained_on
-            found[other] = self._errors(rows[other], y[other], trained_on)
+            other = (half != trained_on).nonzero().squeeze(1)
+            found[other] = self._errors(z[other], y[other], weight, bias, trained_on)
         return found
 
-    def _errors(self, rows: Tensor, y: Tensor, trained_on: int) -> Tensor:
+    def _errors(self, z: Tensor, y: Tensor, weight: Tensor, bias: Tensor, trained_on: int) -> Tensor:
         of_half = slice(trained_on * self.n_classes, (trained_on + 1) * self.n_classes)
-        weight, bias = self.weight[:, of_half].flatten(0, 1), self.bias[:, of_half].flatten()
-        logits = F.linear(rows, weight, bias).view(-1, self.n_tasks, self.n_classes)
-        of_label = logits.gather(2, y.view(-1, 1, 1).expand(-1, self.n_tasks, 1)).squeeze(2)
-        return 1 - torch.exp(of_label - logits.logsumexp(2))
+        # Classes before tasks: sums over few classes run along many tasks.
+        logits = F.linear(z, weight[:, of_half].transpose(0, 1).flatten(0, 1), bias[:, of_half].T.flatten())
+        probability = logits.view(-1, self.n_classes, self.n_tasks).softmax(1)
+        return 1 - probability.gather(1, y.view(-1, 1, 1).expand(-1, 1, self.n_tasks)).squeeze(1)
 
 
 class ProbeScores(nn.Module):
@@ -131,15 +136,14 @@ class ProbeScores(nn.Module):
     def add(self, errors: Tensor, y: Tensor, sizes: Sequence[int]) -> None:
         """Take in the errors of a batch's rows, of `CrossFitProbes.errors`."""
         K, C = self.counts.shape
-        member = F.one_hot(y, C).to(errors.dtype).split(list(sizes))
-        by_task = [
-            (classes, torch.cat([rows, (rows - rows[:, j : j + 1]).square()], dim=1))
-            for j, (classes, rows) in enumerate(zip(member, errors.split(list(sizes)), strict=True))
-        ]
-        sums = total(torch.stack([classes.T @ rows for classes, rows in by_task]), sizes)
+        task = row_tasks(sizes, y.device)
+        differences = errors - errors.gather(1, task.unsqueeze(1))
+        rows = torch.cat([errors, differences.square(), torch.ones_like(errors[:, :1])], dim=1)
+        member = F.one_hot(task * C + y, K * C).to(errors.dtype)
+        sums = total(member.T @ rows, sizes).view(K, C, 2 * K + 1)
         self.errors += sums[:, :, :K]
-        self.squares += sums[:, :, K:]
-        self.counts += total(torch.stack([classes.sum(0) for classes in member]), sizes)
+        self.squares += sums[:, :, K : 2 * K]
+        self.counts += sums[:, :, 2 * K]
 
     def fade(self, share: float) -> None:
         """Leave `share` of the weight of what was seen: an epoch begins."""
@@ -155,12 +159,12 @@ class ProbeScores(nn.Module):
 def teaching_costs(errors: ArrayLike, squares: ArrayLike, counts: ArrayLike, class_counts: ArrayLike) -> Array:
     """Return what it costs task j to learn from task k's rows in place of its own, as a share of the error of guessing.
 
-    ``max(E_jk - E_jj + SE_jk, E_jk - best_j) / chance_j``: E_jk is the mean over the classes of task j of
-    the error on its rows of a probe that task k's rows trained, SE_jk the standard error of the difference, best_j the
-    least E_jk, chance_j the error of guessing. What is not known to be harmless costs something, the more the fewer
-    rows say so; a task with too few rows to learn from pays for teachers that are worse than its best one; where no
-    probe is better than guessing nothing can be taught. 0 for the task itself, infinite for tasks without a common
-    class, never below 0.
+    ``max(E_jk - E_jj + SE_jk, E_jk - best_j) / chance_j``. E_jk is the mean over the classes of task j of the error on
+    its rows of a probe that task k's rows trained. SE_jk is the standard error of the difference, best_j the least
+    E_jk, chance_j the error of guessing. What is not known to be harmless costs something, the more the fewer rows say
+    so. A task with too few rows to learn from pays for teachers that are worse than its best one. Where no probe is
+    better than guessing nothing can be taught. 0 for the task itself, infinite for tasks without a common class, never
+    below 0.
 
     Parameters
     ----------
@@ -172,7 +176,8 @@ def teaching_costs(errors: ArrayLike, squares: ArrayLike, counts: ArrayLike, cla
 
     Examples
     --------
-    A task of two classes, 50 rows each, whose own probe errs by 0.1, another task's by 0.2, on every row alike:
+    A task of two classes, 50 rows each, whose own probe has an error of 0.1 and another task's of 0.2, on every row
+    alike:
 
     >>> errors, squares = [[[5.0, 10.0], [5.0, 10.0]]] * 2, [[[0.0, 0.5], [0.0, 0.5]]] * 2
     >>> teaching_costs(errors, squares, [[50, 50]] * 2, [[50, 50]] * 2)[0]

@@ -72,7 +72,7 @@ def relation_costs(losses: ArrayLike, alignment: ArrayLike = 0.0, kind: str = "e
 
     Examples
     --------
-    Task 1 is hard (its own head errs by 0.9), and is not given away for that:
+    Task 1 is hard (its own head has a loss of 0.9), and is not given away for that:
 
     >>> relation_costs([[0.1, 1.5], [0.3, 0.9]])
     array([[0. , 0.6],

@@ -88,8 +88,8 @@ class SharedRows(TaskRows):
         if any(len(rows) for rows in mine):
             batch = super().take(mine, device)
         else:  # a dataset says the shape of its rows only by one of them
-            x, y, _, half = super().take([rows[:1] for rows in chosen], device)
-            batch = Batch(x[:0], y[:0], [0] * len(chosen), None if half is None else half[:0])
+            x, y, _, *others = super().take([rows[:1] for rows in chosen], device)
+            batch = Batch(x[:0], y[:0], [0] * len(chosen), *(None if each is None else each[:0] for each in others))
         return batch._replace(sizes=SharedSizes.make(batch.sizes, [len(rows) for rows in chosen], self.processes))
 
 

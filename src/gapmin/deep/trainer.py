@@ -14,38 +14,55 @@ from torch import Tensor
 
 from gapmin._utils.progress import counting
 from gapmin._version import __version__
+from gapmin.deep._names import name_of
 from gapmin.deep._plain import ContentError
 from gapmin.deep._resuming import check_generator, check_state, match_callbacks
-from gapmin.deep.batches import TaskRows, epoch_plan
+from gapmin.deep.batches import Indices, TaskRows, epoch_plan
 from gapmin.deep.callbacks import Callback, Record
 from gapmin.deep.checkpoint import read_checkpoint, refused, write_checkpoint
 from gapmin.deep.config import TrainingConfig
 from gapmin.deep.engine import Engine, Forward
+from gapmin.deep.evaluation import task_figures
+from gapmin.deep.heads import Batch
 from gapmin.deep.objectives import Objective, Step
+from gapmin.deep.optimizers import LearningRates, make_optimizer
+from gapmin.deep.transforms import as_list, transform_batch
 
 CHECKPOINT = "checkpoint.safetensors"
 
 
 @dataclass(eq=False, repr=False)
 class Trainer(TrainingConfig):
-    """Adam on an objective, epoch by epoch, over the batches of K tasks.
+    """An optimiser on an objective, epoch by epoch, over the batches of K tasks.
 
     Parameters
     ----------
     objective : Objective
         With its network, after ``setup``.
     epochs : int, default=120
+        How often every row is seen.
     batch_size : int, default=64
         Rows of each task in a batch.
     lr : float, default=2e-4
+        The learning rate.
     lr_decay : float, default=0.95
         What the rate is multiplied by every `lr_every` epochs.
     lr_every : int, default=5
+        After so many epochs the learning rate falls.
     weight_decay : float, default=1e-4
+        The strength of the L2 penalty of the optimiser.
+    optimizer, scheduler : str or callable, default="adam" and "step"
+        See `gapmin.deep.optimizers`.
+    gradient_clip : float, optional
+        The largest norm of the network's gradient.
     sampling : "cycle" or "once", default="cycle"
         How tasks of unequal size make up an epoch, see `epoch_plan`.
+    augment : callable or sequence of callables, optional
+        What is done to each batch of rows before it is trained on.
     device : str or torch.device, default="cpu"
+        Where to train.
     callbacks : sequence of Callback
+        What is called before, between and after epochs.
     checkpoint_dir : path, optional
         Where to keep a checkpoint; if there is one of this very run, it goes on from there.
     checkpoint_every : int, optional
@@ -60,12 +77,15 @@ class Trainer(TrainingConfig):
         What runs the steps, on its own device; by default plain PyTorch in this process. Where there are several
         processes, each makes a trainer of the same arguments; callbacks run in process 0, which also writes the
         checkpoints. These do not depend on the number of processes.
+    task_names : sequence of str, optional
+        What the tasks are called in messages.
 
     Attributes
     ----------
     history : list of dict
         A record for each epoch: ``epoch``, ``lr``, ``loss``, ``task_loss`` by task, the objective's own terms,
-        ``relation`` where it has one, and with validation rows ``validation_error`` and ``validation_task_error``.
+        ``relation`` where it has one, and with validation rows ``validation_loss``, ``validation_task_loss``, and of
+        classes ``validation_error`` and ``validation_task_error``.
     """
 
     objective: Objective
@@ -94,17 +114,23 @@ class Trainer(TrainingConfig):
             "network": repr(objective.net),
             "batch_size": self.batch_size,
             "lr": [self.lr, self.lr_decay, self.lr_every, self.weight_decay],
+            "optimizer": [name_of(self.optimizer), name_of(self.scheduler), self.gradient_clip],
             "sampling": self.sampling,
+            "augment": name_of(self.augment),
             "seed": self.seed,
             **(self.fingerprint or {}),
         }
+        if self.augment is not None:
+            as_list(self.augment)
         self.history: list[Record] = []
         self.validates = False
         self._forward: Forward = objective
         objective.to(self.device)
-        fused = self.device.type in ("cpu", "cuda")
-        self.make_optimizer = partial(torch.optim.Adam, lr=self.lr, weight_decay=self.weight_decay, fused=fused)
-        self.optimizer = self.make_optimizer(objective.parameters())
+        self.make_optimizer = partial(
+            make_optimizer, self.optimizer, lr=self.lr, weight_decay=self.weight_decay, device=self.device
+        )
+        self.torch_optimizer = self.make_optimizer(list(objective.parameters()))
+        self.rates = LearningRates(self.torch_optimizer, self.scheduler, self.epochs, self.lr_decay, self.lr_every)
 
     def fit(self, rows: TaskRows, validation: TaskRows | None = None, holdout: TaskRows | None = None) -> list[Record]:
         """Train, from the start or from the checkpoint; return the history.
@@ -137,8 +163,9 @@ class Trainer(TrainingConfig):
         with counting(self.epochs, at.epoch, self.verbose, name) as advance:
             while at.epoch < self.epochs and not at.stopped:
                 record = self._epoch(at, rows, validation, holdout)
-                error = f", error {record['validation_error']:.1%}" if validation is not None else ""
-                advance(at.epoch, f"{name}: loss {record['loss']:.3f}{error}")
+                shown = {"validation_loss": ", validation loss {:.3f}", "validation_error": ", error {:.1%}"}
+                more = "".join(text.format(record[key]) for key, text in shown.items() if key in record)
+                advance(at.epoch, f"{name}: loss {record['loss']:.3f}{more}")
         self.engine.on_rank_zero(lambda: self._notify("end"))
         self.engine.broadcast_state(self.objective)
 
@@ -148,13 +175,12 @@ class Trainer(TrainingConfig):
         return any(answers)
 
     def _epoch(self, at: _Position, rows: TaskRows, validation: TaskRows | None, holdout: TaskRows | None) -> Record:
-        for group in self.optimizer.param_groups:
-            group["lr"] = self.lr * self.lr_decay ** (at.epoch // self.lr_every)
+        self.rates.go_to(at.epoch)
         plan = epoch_plan(rows.tasks, self.batch_size, self.seed, at.epoch, self.sampling)
         self.objective.train()
         while at.step < len(plan):
             self.engine.begin_step(self.seed, at.epoch, at.step)
-            step = self.step(rows.take(plan[at.step], self.device))
+            step = self.step(self._augmented(rows.take(plan[at.step], self.device), at, plan[at.step]))
             at.add(step, [len(each) > 0 for each in plan[at.step]])
             if self.checkpoint_every and at.step % self.checkpoint_every == 0 and at.step < len(plan):
                 self._checkpoint(at)
@@ -172,7 +198,7 @@ class Trainer(TrainingConfig):
         self.objective.end_epoch()
         record = {
             "epoch": at.epoch + 1,
-            "lr": self.optimizer.param_groups[0]["lr"],
+            "lr": float(self.torch_optimizer.param_groups[0]["lr"]),
             **means,
             **self._evaluate(validation),
         }
@@ -183,12 +209,29 @@ class Trainer(TrainingConfig):
         self._checkpoint(at)
         return self.history[-1]
 
+    def _augmented(self, batch: Batch, at: _Position, chosen: list[Indices]) -> Batch:
+        if self.augment is None:
+            return batch
+        n_rows = sum(map(len, chosen))
+        position = (self.seed, at.epoch, at.step)
+        return batch._replace(
+            x=transform_batch(self.augment, batch.x, n_rows, position, self.engine.rank, self.engine.size)
+        )
+
     def step(self, batch: Any) -> Step:
-        """Take one step of the optimiser."""
-        self.optimizer.zero_grad(set_to_none=True)
+        """Take one step of the optimiser.
+
+        Parameters
+        ----------
+        batch : Batch
+            Rows of every task.
+        """
+        self.torch_optimizer.zero_grad(set_to_none=True)
         step = self._forward(batch)
         self.engine.backward(step.loss)
-        self.optimizer.step()
+        if self.gradient_clip is not None:
+            torch.nn.utils.clip_grad_norm_(self.objective.net.parameters(), self.gradient_clip)
+        self.torch_optimizer.step()
         return step
 
     def _evaluate(self, validation: TaskRows | None) -> Record:
@@ -197,9 +240,11 @@ class Trainer(TrainingConfig):
         if (relation := getattr(self.objective, "relation", None)) is not None:
             record["relation"] = relation.double().cpu().tolist()
         if validation is not None:
-            errors = task_errors(self.objective, validation, self.device, self.engine)
-            record["validation_error"] = float(np.mean(errors))
-            record["validation_task_error"] = dict(zip(self.task_names, errors, strict=True))
+            there = np.array(validation.sizes) > 0
+            for name, values in task_figures(self.objective, validation, self.device, self.engine).items():
+                known = zip(self.task_names, values, there, strict=True)
+                record[f"validation_{name}"] = float(np.mean(np.array(values)[there]))
+                record[f"validation_task_{name}"] = {task: value for task, value, known_here in known if known_here}
         return record
 
     def _checkpoint(self, at: _Position) -> None:
@@ -208,10 +253,10 @@ class Trainer(TrainingConfig):
             self.engine.on_rank_zero(lambda: write_checkpoint(path, self._state(at), self.fingerprint))
 
     def _state(self, at: _Position) -> dict[str, Any]:
-        names = [name for name, _ in self.objective.named_parameters()]
+        names = self._optimized()
         return {
             "objective": self.objective.state_dict(),
-            "optimizer": {names[i]: slots for i, slots in self.optimizer.state_dict()["state"].items()},
+            "optimizer": {names[i]: slots for i, slots in self.torch_optimizer.state_dict()["state"].items()},
             "position": vars(at),
             # As tensors, the relations of many epochs of many tasks do not weigh down the checkpoint's header.
             "history": _with_relation(self.history, partial(torch.tensor, dtype=torch.float64)),
@@ -251,17 +296,23 @@ class Trainer(TrainingConfig):
         self.engine.set_rng_state(state["rng"])
         return _Position(**state["position"] | {"sums": sums})
 
+    def _optimized(self) -> list[str]:
+        """Return the names of the parameters in the order in which the optimiser has them."""
+        names = {id(parameter): name for name, parameter in self.objective.named_parameters()}
+        return [names[id(each)] for group in self.torch_optimizer.param_groups for each in group["params"]]
+
     def _load_optimizer(self, state: dict[str, dict[str, Tensor]]) -> None:
-        slots = {}
-        for i, (name, parameter) in enumerate(self.objective.named_parameters()):
+        slots, parameters = {}, dict(self.objective.named_parameters())
+        for i, name in enumerate(self._optimized()):
             if name in state:
+                parameter = parameters[name]
                 # In the memory format of the parameter: a fused step goes through the memory of both in one order.
                 slots[i] = {
                     slot: torch.empty_like(parameter).copy_(value) if value.ndim else value
                     for slot, value in state[name].items()
                 }
-        groups = self.optimizer.state_dict()["param_groups"]
-        self.optimizer.load_state_dict({"state": slots, "param_groups": groups})
+        groups = self.torch_optimizer.state_dict()["param_groups"]
+        self.torch_optimizer.load_state_dict({"state": slots, "param_groups": groups})
 
 
 def _with_relation(history: list[Record], convert: Callable[[Any], Any]) -> list[Record]:
@@ -293,18 +344,4 @@ class _Position:
         return {"loss": means.pop("loss"), "task_loss": dict(zip(task_names, by_task, strict=True)), **means}
 
 
-@torch.no_grad()
-def task_errors(
-    objective: Objective, rows: TaskRows, device: torch.device | str = "cpu", engine: Engine | None = None
-) -> list[float]:
-    """Return the share of wrong predictions on each task's rows, each by its own head."""
-    objective.eval()
-    wrong = np.zeros(len(rows.tasks))
-    for batch in rows.in_order(1024, device):
-        logits = objective.net.own(batch).logits
-        wrong[int(np.argmax(batch.sizes))] += int((logits.argmax(1) != batch.y).sum())
-    wrong = wrong if engine is None else engine.sum_over_processes(wrong)
-    return (wrong / np.maximum(rows.sizes, 1)).tolist()
-
-
-__all__ = ["CHECKPOINT", "Trainer", "task_errors"]
+__all__ = ["CHECKPOINT", "Trainer"]

@@ -45,13 +45,14 @@ def load_weights(
 ) -> None:
     """Copy the weights of a file into a module; when anything does not fit, nothing is copied.
 
-    Every parameter and buffer of the module must be in the file, and every entry of the file in the module, but for
-    the last layer that our extractors leave out (`fc`, `classifier.6`) and the counters of batches that files from
+    Every parameter and buffer of the module must be in the file, and every entry of the file in the module. Exceptions
+    are the last layer that our extractors leave out (`fc`, `classifier.6`) and the counters of batches that files from
     before PyTorch 0.4.1 do not have.
 
     Parameters
     ----------
     module : nn.Module
+        The module to load into.
     path : path
         A state dict as `.pth` or `.pt`, or arrays by name as `.safetensors` or `.npz`. Only tensors are read: a
         pickle that would run code is refused.

@@ -6,6 +6,7 @@ One file for each setting of Sec. 4 holds its objective, its performance gap, it
 from gapmin.linear._logistic import WeightedLogisticRegression
 from gapmin.linear.discrepancy import Discrepancy, marginal_discrepancy, y_discrepancy
 from gapmin.linear.feature_transfer import FeatureTransferClassifier, FeatureTransferRegressor
+from gapmin.linear.gap_projection import GapProjectionClassifier, GapProjectionRegressor
 from gapmin.linear.gap_weighting import GapWeightingClassifier, GapWeightingRegressor
 from gapmin.linear.hypothesis_transfer import HypothesisTransferClassifier, HypothesisTransferRegressor
 from gapmin.linear.instance_weighting import InstanceWeightingClassifier, InstanceWeightingRegressor
@@ -18,6 +19,8 @@ __all__ = [
     "Discrepancy",
     "FeatureTransferClassifier",
     "FeatureTransferRegressor",
+    "GapProjectionClassifier",
+    "GapProjectionRegressor",
     "GapWeightingClassifier",
     "GapWeightingRegressor",
     "HypothesisTransferClassifier",

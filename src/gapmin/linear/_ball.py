@@ -144,7 +144,7 @@ def _largest_on_ball(A: Array, b: Array, radius: float) -> Array:
     """Return the h that maximises h' A h - 2 b' h over ||h|| <= radius: the trust-region problem, solved exactly.
 
     In the eigenvectors of -A, h_i = q_i / (gap_i + t) where gap_i is how far an eigenvalue is above the smallest and t
-    how far the multiplier is above its floor; ||h|| falls in t, and the secular equation ||h|| = radius has one root.
+    how far the multiplier is above its floor. ||h|| falls in t, and the secular equation ||h|| = radius has one root.
     """
     curvature, V = np.linalg.eigh(-A)
     q = -(V.T @ b)

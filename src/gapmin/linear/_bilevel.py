@@ -1,9 +1,26 @@
-"""The machinery of exact gap minimisation: the gap as a function of the weights, its gradient, and the descent."""
+"""The framework of Sec. 5, Eq. gapobj1: choose Psi with lam1 times the gap in the objective.
+
+    minimise over Psi    F(Psi) = min_h L(h, Psi) + lam ||h||^2   +   lam1 gap(Psi)   +   lam2 r(Psi)
+
+Psi is whatever a setting leaves to be chosen. `PsiObjective` is all that a setting has to say of it: F with its
+derivative, and the nearest allowed Psi. `minimise_psi` does the rest.
+
+    Psi                          objective                                       allowed
+    Gamma, weights of rows       `WeightsObjective` here                         a simplex under caps
+    Phi, a linear projection     `ProjectionObjective` in `gap_projection`       orthonormal rows
+    Xi, weights of hypotheses    `MixtureObjective` in `hypothesis_transfer`     the simplex
+    Gamma^j, weights of tasks    `RelationObjective` in `task_weighting`         the simplex
+    Omega, task covariance       `CovarianceObjective` in `task_covariance`      a trace, and a floor of the eigenvalues
+
+What is a minimum over h (the fit itself, V_k at its own minimiser) has the derivative of its integrand, by the envelope
+theorem. What is measured at the minimiser of *another* objective (V_S(h_T), V_T(h_S)) also moves with that minimiser:
+one linear solve with its Hessian, by the implicit function theorem.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +35,24 @@ from gapmin.linear._solver import CholeskyMetric, Metric, minimise
 
 _RESOLVED = 1e-14
 """What can be known of a sum of numbers of about 1."""
+
+
+class PsiObjective(Protocol):
+    """F(Psi) for arrays Psi of one shape."""
+
+    @property
+    def width(self) -> Any:
+        """What squared distances are divided by: a number, or one for each entry."""
+
+    @property
+    def step(self) -> float | None:
+        """The length of a step that never raises F; None has it searched for."""
+
+    def evaluate(self, psi: Array) -> tuple[float, Array]:
+        """Return F and its derivative."""
+
+    def project(self, psi: Array) -> Array:
+        """Return the nearest allowed Psi."""
 
 
 class InnerProblem:
@@ -37,13 +72,24 @@ class InnerProblem:
         self.h, self.metric = found.h, found.metric
         return self.h
 
-    def solve_hessian(self, right: Array) -> Array:
-        """Return the inverse of the Hessian at the last minimiser times `right`."""
+    def pull_back(self, pull: Array, scale: float = 1.0, *, features: bool = False) -> tuple[Array, Array]:
+        """Turn a derivative in the last minimiser into those in the weights and, where asked for, in the features.
+
+        At the minimiser sum_i w_i l'_i x_i + 2 ridge h = 0, so that dh = -Hessian^-1 d(sum_i w_i l'_i x_i). The weights
+        of the fit are `scale` times those that the derivative is asked for.
+        """
         self.metric = CholeskyMetric([self.problem.hessian(self.h[None])], patience=4)
-        return self.metric.solve(right)
+        adjoint = self.metric.solve(pull)
+        score, along = np.asarray(self.X @ self.h), np.asarray(self.X @ adjoint)
+        slope, weight = self.loss.gradient(score, self.y), self.problem.tasks[0].weight
+        by_weight = -(scale * slope * along)
+        if not features:
+            return by_weight, np.empty((along.size, 0))
+        bend = self.loss.curvature(score, self.y)
+        return by_weight, -np.outer(weight * bend * along, self.h) - np.outer(weight * slope, adjoint)
 
 
-@dataclass(frozen=True)
+@dataclass
 class _FoldOfDomain:
     """Rows of source or target that train its minimiser in one fold, and rows to measure the losses on."""
 
@@ -51,17 +97,21 @@ class _FoldOfDomain:
     test: NDArray[np.intp]
     scale: float
     inner: InnerProblem
-    X: Any
-    y: Array
+    X_test: Any = None
+
+    def take(self, X: Any) -> None:
+        """Take other features of these rows."""
+        self.inner.X = X[self.train]
+        self.X_test = self.inner.X if self.train is self.test else X[self.test]
 
 
-class GapOfWeights:
-    """The performance gap as a function of the weights, with its gradient.
+class TwoDomainGap:
+    """The performance gap of two domains as a function of the rows' weights and of their features.
 
-    The penalties of V_S and V_T cancel, so that the gap is
-    ``sum_S gamma_i (loss_i(h_T) - loss_i(h_S)) + sum_T gamma_i (loss_i(h_S) - loss_i(h_T))``. In sample, every row
-    trains and measures. Cross-fitted, each row is measured with minimisers trained on the other folds (their weights
-    scaled up for what is missing); then h_S does not minimise what it is measured on, and the gap may be negative.
+    The penalties of V_S and V_T cancel, so that the gap is ``sum_S gamma_i (loss_i(h_T) - loss_i(h_S)) + sum_T gamma_i
+    (loss_i(h_S) - loss_i(h_T))``. In sample, every row trains and measures. Cross-fitted, each row is measured with
+    minimisers trained on the other folds (their weights scaled up for what is missing). Then h_S does not minimise what
+    it is measured on, and the gap may be negative.
 
     Parameters
     ----------
@@ -87,38 +137,51 @@ class GapOfWeights:
         fold: NDArray[np.intp] | None = None,
         tol: float = 1e-9,
     ) -> None:
-        self.loss = loss
+        self.loss, self.y = loss, y
         self.folds: list[list[_FoldOfDomain]] = []
         for number in [None] if fold is None else np.unique(fold):
             pair = []
             for rows in (np.flatnonzero(~in_target), np.flatnonzero(in_target)):
                 train, test = (rows, rows) if fold is None else (rows[fold[rows] != number], rows[fold[rows] == number])
                 inner = InnerProblem(X[train], y[train], loss, ridge, tol)
-                measured = (inner.X, inner.y) if fold is None else (X[test], y[test])
-                pair.append(_FoldOfDomain(train, test, rows.size / max(train.size, 1), inner, *measured))
+                pair.append(_FoldOfDomain(train, test, rows.size / max(train.size, 1), inner))
             self.folds.append(pair)
+        self.take(X)
+
+    def take(self, X: Any) -> None:
+        """Measure on other features from now on."""
+        for pair in self.folds:
+            for part in pair:
+                part.take(X)
 
     def evaluate(self, gamma: Array) -> tuple[float, Array]:
-        """Return the gap and its gradient in the weights."""
-        value, gradient = 0.0, np.zeros_like(gamma)
+        """Return the gap and its derivative in the weights."""
+        return self.evaluate_both(gamma)[:2]
+
+    def evaluate_both(self, gamma: Array, *, features: bool = False) -> tuple[float, Array, Array]:
+        """Return the gap, its derivative in the weights and, where asked for, in the features."""
+        value, by_weight = 0.0, np.zeros_like(gamma)
+        by_feature = np.zeros((gamma.size, self.folds[0][0].inner.h.size if features else 0))
         for pair in self.folds:
             h = [part.inner.fit(part.scale * gamma[part.train]) for part in pair]
             pull = [np.zeros_like(h[0]), np.zeros_like(h[0])]  # the derivative of the gap in h_S and in h_T
             for s, part in enumerate(pair):
-                X, y, w = part.X, part.y, gamma[part.test]
+                X, y, w = part.X_test, self.y[part.test], gamma[part.test]
                 own, other = np.asarray(X @ h[s]), np.asarray(X @ h[1 - s])
                 worse = self.loss.value(other, y) - self.loss.value(own, y)
                 value += float(w @ worse)
-                gradient[part.test] += worse
-                pull[s] -= X.T @ (w * self.loss.gradient(own, y))
-                pull[1 - s] += X.T @ (w * self.loss.gradient(other, y))
+                by_weight[part.test] += worse
+                slope_own, slope_other = w * self.loss.gradient(own, y), w * self.loss.gradient(other, y)
+                pull[s] -= X.T @ slope_own
+                pull[1 - s] += X.T @ slope_other
+                if features:
+                    by_feature[part.test] += np.outer(slope_other, h[1 - s]) - np.outer(slope_own, h[s])
             for s, part in enumerate(pair):
-                # dh / dgamma_i = -Hessian^-1 scale grad loss_i(h)
-                adjoint = part.inner.solve_hessian(pull[s])
-                X, y = part.inner.X, part.inner.y
-                slope = self.loss.gradient(np.asarray(X @ h[s]), y)
-                gradient[part.train] -= part.scale * slope * np.asarray(X @ adjoint)
-        return value, gradient
+                moved, turned = part.inner.pull_back(pull[s], part.scale, features=features)
+                by_weight[part.train] += moved
+                if features:
+                    by_feature[part.train] += turned
+        return value, by_weight, by_feature
 
 
 @dataclass(frozen=True)
@@ -148,18 +211,24 @@ class WeightGroups:
         return new
 
 
-class OuterObjective:
-    """The objective of the weights."""
+class WeightsObjective:
+    """Psi = Gamma, by groups of rows; r is ||Gamma||^2."""
+
+    step = None
 
     def __init__(
-        self, fit: InnerProblem, gap: GapOfWeights, groups: WeightGroups, multiplicity: Array, lam1: float, lam2: float
+        self, fit: InnerProblem, gap: TwoDomainGap, groups: WeightGroups, multiplicity: Array, lam1: float, lam2: float
     ) -> None:
-        self.fit, self.gap, self.groups = fit, gap, groups
+        self.fit, self.gap, self.groups, self.width = fit, gap, groups, groups.count
         self.multiplicity, self.lam1, self.lam2 = multiplicity, lam1, lam2
 
-    def evaluate(self, theta: Array) -> tuple[float, Array]:
-        """Return value and derivative; that of the inner minimum is the loss of each row, by the envelope theorem."""
-        gamma = self.groups.gamma(theta)
+    def project(self, psi: Array) -> Array:
+        """Return the nearest allowed weights."""
+        return self.groups.project(psi)
+
+    def evaluate(self, psi: Array) -> tuple[float, Array]:
+        """Return value and derivative; that of the inner minimum is the loss of each row."""
+        gamma = self.groups.gamma(psi)
         h = self.fit.fit(gamma)
         losses = self.fit.loss.value(np.asarray(self.fit.X @ h), self.fit.y)
         value = float(gamma @ losses) + self.fit.ridge * float(h @ h)
@@ -172,42 +241,49 @@ class OuterObjective:
         return value, self.groups.back(gradient + 2 * self.lam2 * spread)
 
 
-def descend_weights(outer: OuterObjective, theta: Array, max_iter: int, tol: float) -> tuple[Array, list[float]]:
+def minimise_psi(objective: PsiObjective, psi: Array, max_iter: int, tol: float) -> tuple[Array, list[float]]:
     """Projected gradient with Barzilai-Borwein steps, shortened until the objective falls: it never rises.
 
     Parameters
     ----------
-    outer : OuterObjective
-    theta : ndarray
-        Where to start.
+    objective : PsiObjective
+    psi : ndarray
+        Where to start: an allowed one.
     max_iter : int
     tol : float
         Ends where a step of the projected gradient would gain less than this share of the first objective.
+
+    Returns
+    -------
+    psi : ndarray
+    history : list of float
+        The objective at the start and after each step.
     """
-    width, groups = outer.groups.count, outer.groups
-    value, gradient = outer.evaluate(theta)
+    width, fixed = objective.width, objective.step
+    value, gradient = objective.evaluate(psi)
     history = [value]
-    step = 0.1 / max(float(np.abs(gradient - gradient.mean()).max()) * float(width.max()), 1e-12)
+    steepest = float(np.abs(gradient - gradient.mean()).max()) * float(np.max(width))
+    step = 0.1 / max(steepest, 1e-12) if fixed is None else fixed
     for _ in range(max_iter):
-        new = groups.project(theta - step * width * gradient)
-        move = new - theta
-        expected = -float(gradient @ move)
+        new = objective.project(psi - step * width * gradient)
+        expected = -float(np.vdot(gradient, new - psi))
         if expected <= tol * abs(history[0]):
             break
         for _ in range(12):
-            new_value, new_gradient = outer.evaluate(new)
-            if new_value <= value - 1e-4 * -float(gradient @ (new - theta)):
+            new_value, new_gradient = objective.evaluate(new)
+            if new_value <= value + 1e-4 * float(np.vdot(gradient, new - psi)):
                 break
             step /= 4
-            new = groups.project(theta - step * width * gradient)
+            new = objective.project(psi - step * width * gradient)
         else:
             break  # no descent to be had: as far as the inner fits are exact
-        move, bent = new - theta, new_gradient - gradient
-        theta, value, gradient = new, new_value, new_gradient
+        move, bent = new - psi, new_gradient - gradient
+        psi, value, gradient = new, new_value, new_gradient
         history.append(value)
-        curved = float(move @ bent)
-        step = float(move @ (move / width)) / curved if curved > 0 else 4 * step
-    return theta, history
+        curved = float(np.vdot(move, bent))
+        searched = float(np.vdot(move, move / width)) / curved if curved > 0 else 4 * step
+        step = searched if fixed is None else fixed
+    return psi, history
 
 
 def assign_folds(domain: NDArray[np.int64], y: Array | None, n_folds: int, random_state: Any) -> NDArray[np.intp]:

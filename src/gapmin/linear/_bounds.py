@@ -68,11 +68,10 @@ def weighted_terms(
 
     `largest` is |w|_inf, `squares` |w|_2^2.
 
-    Printed: with b = rho^2 R^2 / lam,
-    ``|w|_inf b`` and ``((|w|_inf + |w|_2^2) b + |w|_inf B) sqrt(N log(1 / delta) / 2)``.
-    Sharp: replacing row i moves each loss by at most w_i b, so the expected excess is at most ``|w|_2^2 b`` and row i
-    moves the difference of risks by at most w_i (2 b + B); the sum of squares gives
-    ``(2 b + B) |w|_2 sqrt(log(1 / delta) / 2)``.
+    Printed: with b = rho^2 R^2 / lam, ``|w|_inf b`` and ``((|w|_inf + |w|_2^2) b + |w|_inf B) sqrt(N log(1 / delta) /
+    2)``. Sharp: replacing row i moves each loss by at most w_i b, so the expected excess is at most ``|w|_2^2 b``. Row
+    i moves the difference of risks by at most w_i (2 b + B); the sum of squares gives ``(2 b + B) |w|_2 sqrt(log(1 /
+    delta) / 2)``.
     """
     wide = float(np.sqrt(np.log(1 / delta) / 2))
     if form == "sharp":

@@ -103,6 +103,7 @@ class CoupledTasks(MultitaskSetting):
         Parameters
         ----------
         delta : float, default=0.05
+            The bound holds with probability 1 - delta.
         task : label, optional
             None bounds the mean risk of all tasks: each theorem at delta / K, averaged.
         form : "printed" or "sharp", default="printed"

@@ -40,22 +40,28 @@ class WeightedLogisticRegression(LinearClassifierMixin, SparseCoefMixin, BaseEst
     lam : float, default=0.01
         Strength of the penalty, without the factor 1/2.
     fit_intercept : bool, default=True
+        Whether to add a constant feature, regularised like the others.
     tol : float, default=1e-8
         On the largest absolute entry of the gradient, and on how far the objective is above its minimum as the
         curvature tells. In single precision it is not taken below what that can resolve. A fit that ends ten times
         further above the minimum warns (`ConvergenceWarning`).
     max_iter : int, default=1000
+        Steps at most.
     warm_start : bool, default=False
         Start a refit from the coefficients of the last one.
 
     Attributes
     ----------
     coef_ : ndarray of shape (1, n_features) or (n_classes, n_features)
+        The coefficients.
     intercept_ : ndarray of shape (1,) or (n_classes,)
+        The constant.
     classes_ : ndarray of shape (n_classes,)
+        The classes, sorted.
     n_iter_ : int
         Steps taken, each of one pass over X.
     n_features_in_ : int
+        Columns seen in `fit`.
     feature_names_in_ : ndarray of str
         Where X had names.
 
@@ -100,6 +106,7 @@ class WeightedLogisticRegression(LinearClassifierMixin, SparseCoefMixin, BaseEst
         y : array-like of shape (n_rows,)
             Labels of any kind, two classes or more.
         sample_weight : array-like of shape (n_rows,), optional
+            How much each row counts.
 
         Returns
         -------
@@ -121,7 +128,13 @@ class WeightedLogisticRegression(LinearClassifierMixin, SparseCoefMixin, BaseEst
         return self
 
     def predict_proba(self, X: Any) -> Array:
-        """Return the probability of each class, in the order of `classes_`."""
+        """Return the probability of each class, in the order of `classes_`.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_rows, n_features)
+            Rows to predict.
+        """
         check_is_fitted(self)
         margin = self.decision_function(X)
         if margin.ndim == 1:
@@ -129,7 +142,13 @@ class WeightedLogisticRegression(LinearClassifierMixin, SparseCoefMixin, BaseEst
         return softmax(margin, axis=1)
 
     def predict_log_proba(self, X: Any) -> Array:
-        """Return the logarithm of `predict_proba`."""
+        """Return the logarithm of `predict_proba`.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_rows, n_features)
+            Rows to predict.
+        """
         return np.log(self.predict_proba(X))
 
     def __sklearn_tags__(self) -> Any:

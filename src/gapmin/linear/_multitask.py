@@ -118,6 +118,7 @@ class MultitaskSetting(LinearSetting):
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n_rows, n_features)
+            The rows.
         sample_task : array-like of shape (n_rows,)
             May be left out where there is one task.
         """
@@ -130,7 +131,19 @@ class TaskScoreMixin:
     def score(
         self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None, *, sample_task: ArrayLike | None = None
     ) -> float:
-        """Return the accuracy, or for numbers R^2, over all rows given."""
+        """Return the accuracy, or for numbers R^2, over all rows given.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_rows, n_features)
+            Rows to predict.
+        y : array-like of shape (n_rows,)
+            Their labels.
+        sample_weight : array-like of shape (n_rows,), optional
+            How much each row counts.
+        sample_task : array-like of shape (n_rows,)
+            The task of each row.
+        """
         predicted = self.predict(X, sample_task=sample_task)  # type: ignore[attr-defined]
         measure = accuracy_score if isinstance(self, ClassifierMixin) else r2_score
         return float(measure(y, predicted, sample_weight=sample_weight))
@@ -140,7 +153,15 @@ class MultitaskClassifierMixin(TaskScoreMixin, BinaryLabels):
     """Scores and probabilities for the multitask settings."""
 
     def decision_function(self, X: Any, *, sample_task: ArrayLike | None = None) -> Array:
-        """Return the score of each row under its own task's hypothesis; above 0 is the second class."""
+        """Return the score of each row under its own task's hypothesis; above 0 is the second class.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_rows, n_features)
+            Rows to predict.
+        sample_task : array-like of shape (n_rows,)
+            The task of each row.
+        """
         return self._score(X, sample_task)
 
     @available_if(is_logistic)

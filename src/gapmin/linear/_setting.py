@@ -63,6 +63,11 @@ def row_norm(X: Any) -> float:
     return float(np.sqrt(squared_norms(X).max())) if X.shape[0] else 0.0
 
 
+def row_sizes(tasks: list[WeightedRows]) -> tuple[float, float]:
+    """Return R and Y: the largest norm of a row, and the largest size of a label."""
+    return max(row_norm(rows.X) for rows in tasks), max(float(np.abs(rows.y).max()) for rows in tasks)
+
+
 def effective_size(weight: Array) -> float:
     """Return how many rows of equal weight average as well as these: their number, or less."""
     return float(weight.sum() ** 2 / (weight @ weight))
@@ -124,8 +129,7 @@ class LinearSetting(InheritedConstraints, BaseEstimator, metaclass=ABCMeta):
                 "so divide each by its size"
             )
         self._facts = Facts(
-            max(row_norm(rows.X) for rows in tasks),
-            max(float(np.abs(rows.y).max()) for rows in tasks),
+            *row_sizes(tasks),
             max(
                 float(np.abs(self._loss.gradient(rows.score(h), rows.y)).max())
                 for rows, h in zip(tasks, H, strict=True)
@@ -144,6 +148,13 @@ class LinearSetting(InheritedConstraints, BaseEstimator, metaclass=ABCMeta):
     def _radius(self, R: float, Y: float, j: int) -> float:
         """Return the norm that the minimiser of task j obeys on every sample with rows in R and labels in Y."""
         return float(np.sqrt(self._loss.at_most(0.0, Y) / self.lam))
+
+    def _worst_case(self, rows: list[WeightedRows], lam: float) -> Constants:
+        """Collect the constants that do not depend on the solution, as `_constants` measures them."""
+        R, Y = row_sizes(rows)
+        radius = self._radius(R, Y, 0)
+        B = self._loss.at_most(R * radius, Y)
+        return Constants(R, Y, radius, self._loss.lipschitz(R * radius, Y), B, B, lam, ())
 
     def _constants(self, given: GivenConstants, form: Form, lam: float, j: int = 0) -> Constants:
         """Collect the constants of a theorem; what is not given is measured on the training rows, and said to be."""

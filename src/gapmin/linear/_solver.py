@@ -1,8 +1,8 @@
 """One solver for smooth convex objectives: L-BFGS in the metric of a Cholesky factor that is used again.
 
-With a fresh factor of the Hessian the first step is Newton's; with one from an earlier fit (boosting changes the
-weights a little each round) the L-BFGS pairs mend what has changed, at the price of a gradient a step. Where d is too
-large for a d x d factor the metric is diagonal and the method is plain L-BFGS.
+With a fresh factor of the Hessian the first step is Newton's. With one from an earlier fit (boosting changes the
+weights a little each round) the L-BFGS pairs mend what has changed, for one gradient a step. Where d is too large for a
+d x d factor the metric is diagonal and the method is plain L-BFGS.
 """
 
 from __future__ import annotations

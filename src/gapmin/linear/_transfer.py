@@ -35,6 +35,7 @@ class TransferSetting(LinearSetting):
         X : array-like or sparse matrix of shape (n_rows, n_features)
             Rows of the target and of the sources together; hypothesis transfer leaves the sources' out.
         y : array-like of shape (n_rows,)
+            Their labels.
         sample_domain : array-like of int of shape (n_rows,), optional
             Positive for a source, negative for the target. None makes every row target.
         sample_weight : array-like of shape (n_rows,), optional
@@ -56,7 +57,13 @@ class TransferSetting(LinearSetting):
         return self._scores(X)[:, 0]
 
     def predict(self, X: Any) -> NDArray[Any]:
-        """Return the predicted label of each row."""
+        """Return the predicted label of each row.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_rows, n_features)
+            Rows to predict.
+        """
         return self._decide(self._score(X))
 
     def _check_transfer(
@@ -77,7 +84,13 @@ class TransferClassifierMixin(BinaryLabels):
     """Scores and probabilities for the transfer settings."""
 
     def decision_function(self, X: Any) -> Array:
-        """Return the score <h, x> of each row; above 0 is the second class."""
+        """Return the score <h, x> of each row; above 0 is the second class.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_rows, n_features)
+            Rows to predict.
+        """
         return self._score(X)
 
     @available_if(is_logistic)

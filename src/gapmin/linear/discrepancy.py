@@ -1,7 +1,7 @@
 """How far two domains are apart: Y-discrepancy and discrepancy of the marginals.
 
-Each is a number about distributions, computed here on samples; `Discrepancy` says from which side it errs and what it
-takes for granted. POT computes the Wasserstein distances: ``pip install "gapmin[theory]"``.
+Each is a number about distributions, computed here on samples; `Discrepancy` says whether it is too small or too large,
+and what it assumes. POT computes the Wasserstein distances: it comes with the extra ``theory``.
 """
 
 from __future__ import annotations
@@ -39,6 +39,7 @@ class Discrepancy:
     Attributes
     ----------
     value : float
+        The distance.
     kind : {"estimate", "upper bound", "exact"}
         "estimate": a supremum sought from below, so at most the true one. All three speak of the samples.
     assumptions : tuple of str
@@ -68,16 +69,16 @@ def y_discrepancy(
     max_iter: int = 500,
     random_state: Any = None,
 ) -> Discrepancy:
-    """Return dist_Y(T, S) = sup over ||h|| <= radius of |L_T(h) - L_S(h)|, or a bound on it.
+    """Return dist_Y(T, S) = sup over ||h|| <= radius of ``|L_T(h) - L_S(h)|``, or a bound on it.
 
     The estimate comes from below. For the margin losses the ascent starts from the relabelled classification of
-    Sec. 4.1.2, where positive target and negative source rows are the positive ones: it attains the supremum of the
+    Sec. 4.1.2, where positive target and negative source rows are the positive ones. It attains the supremum of the
     0-1 loss, and is a start for the others. For the squared loss the difference is a quadratic on a ball, whose maximum
     is found exactly.
 
     The upper bound is ``rho * radius * W1(y x on T, y x on S)`` for the margin losses, whose score ``y <h, x>`` changes
-    by at most ``||h|| ||y x - y' x'||`` from row to row; and W1 with the cost
-    ``rho * (radius * ||x - x'|| + |y - y'|)`` for the others.
+    by at most ``||h|| ||y x - y' x'||`` from row to row. It is W1 with the cost ``rho * (radius * ||x - x'|| + |y -
+    y'|)`` for the others.
 
     Parameters
     ----------
@@ -146,7 +147,7 @@ def marginal_discrepancy(
     max_iter: int = 500,
     random_state: Any = None,
 ) -> Discrepancy:
-    """Return dist(T, S) = sup over h, h' in the ball of |L_T(h, h') - L_S(h, h')|, which needs no labels.
+    """Return dist(T, S) = sup over h, h' in the ball of ``|L_T(h, h') - L_S(h, h')|``, which needs no labels.
 
     With u = h - h', any vector of norm at most 2 * radius,
 
@@ -159,6 +160,7 @@ def marginal_discrepancy(
     Parameters
     ----------
     X_target, X_source : array-like or sparse matrix of shape (n_rows, n_features)
+        Rows of the target.
     loss : {"squared", "absolute", "logistic", "hinge"}, default="squared"
     radius : float
         The largest norm of a hypothesis.

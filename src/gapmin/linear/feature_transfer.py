@@ -61,8 +61,17 @@ class Representation:
             raise ValueError(f"what {type(self.transformer).__name__} made of X cannot be used: {error}") from error
 
 
+class RepresentedSetting(WeightedSetting):
+    """The settings in which every row weighs 1 / N, on a representation."""
+
+    def _stability(self, c: Constants, delta: float, form: Form) -> dict[str, float]:
+        """Theorem 12: what the sharp form of Theorem 6 is for equal weights, so both forms are the same here."""
+        n_rows = effective_size(self._gamma)
+        return uniform_terms(c.change / n_rows, c.B, n_rows, delta)
+
+
 @dataclass(eq=False, repr=False)
-class FeatureTransfer(Representation, WeightedSetting):
+class FeatureTransfer(Representation, RepresentedSetting):
     """The part that classifier and regressor share: every row weighs 1 / N, on Phi(x)."""
 
     transformer: Any = None
@@ -71,11 +80,6 @@ class FeatureTransfer(Representation, WeightedSetting):
     lam: float = 0.01
     eta: float = 0.25
     fit_intercept: bool = True
-
-    def _stability(self, c: Constants, delta: float, form: Form) -> dict[str, float]:
-        """Theorem 12: what the sharp form of Theorem 6 is for equal weights, so both forms are the same here."""
-        n_rows = effective_size(self._gamma)
-        return uniform_terms(c.change / n_rows, c.B, n_rows, delta)
 
     def _chosen_before(self) -> str:
         return PHI_LEARNT if self._phi_learnt else PHI_GIVEN
@@ -92,6 +96,7 @@ class FeatureTransferClassifier(TransferClassifierMixin, FeatureTransfer):
         Phi. A fitted one is used as it is (wrap it in `sklearn.frozen.FrozenEstimator` where the model is cloned, as in
         cross-validation); one that is not is fitted on the rows given. None is the identity.
     loss : "logistic" or "hinge", default="logistic"
+        What a wrong prediction costs.
     lam : float, default=0.01
         Strength of the penalty.
     eta : float in [0, 0.5), default=0.25
@@ -102,12 +107,15 @@ class FeatureTransferClassifier(TransferClassifierMixin, FeatureTransfer):
     Attributes
     ----------
     coef_ : ndarray of shape (1, n_components)
+        The coefficients.
     intercept_ : ndarray of shape (1,)
+        The constant.
     gap_ : PerformanceGap
         With the parts "source" and "target".
     transformer_ : transformer
         Phi, where one was given.
     classes_ : ndarray of shape (2,)
+        The classes, sorted.
 
     Examples
     --------

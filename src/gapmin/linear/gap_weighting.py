@@ -1,4 +1,4 @@
-"""Exact gap minimisation over the weights (Sec. 5, Eq. gapobj1): the bilevel problem that the paper sidesteps.
+"""Exact gap minimisation over the weights (Sec. 5, Eq. gapobj1): the bilevel problem that the paper avoids.
 
     minimise over Gamma   min_h sum_i gamma_i loss_i(h) + lam ||h||^2   +   lam1 gap(Gamma)   +   lam2 ||Gamma||^2
 
@@ -18,12 +18,12 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from gapmin._utils.typing import Array
 from gapmin.linear._bilevel import (
-    GapOfWeights,
     InnerProblem,
-    OuterObjective,
+    TwoDomainGap,
     WeightGroups,
+    WeightsObjective,
     assign_folds,
-    descend_weights,
+    minimise_psi,
     optimism,
 )
 from gapmin.linear._exact import LEAST_PENALTY
@@ -91,6 +91,7 @@ class GapWeighting(WeightedSetting):
         X : array-like or sparse matrix of shape (n_rows, n_features)
             Rows of the target and of the sources together.
         y : array-like of shape (n_rows,)
+            Their labels.
         sample_domain : array-like of int of shape (n_rows,), optional
             Positive for a source, negative for the target. Without sources there is nothing to weigh.
         sample_group : array-like of shape (n_rows,), optional
@@ -176,13 +177,13 @@ class GapWeighting(WeightedSetting):
         fit = InnerProblem(X, y, self._loss, lam)
         lam2 = optimism(fit, groups.gamma(starts[0])) if self.lam2 is None else float(self.lam2) / worth
         self.lam2_ = lam2 * worth
-        gap = GapOfWeights(X, y, in_target, self._loss, self.eta * lam, fold)
-        outer = OuterObjective(fit, gap, groups, multiplicity, self.lam1, lam2)
+        gap = TwoDomainGap(X, y, in_target, self._loss, self.eta * lam, fold)
+        outer = WeightsObjective(fit, gap, groups, multiplicity, self.lam1, lam2)
         first = min(self.max_iter, _FIRST_STEPS) if len(starts) > 1 else self.max_iter
-        tried = [descend_weights(outer, start, first, self.tol) for start in starts]
+        tried = [minimise_psi(outer, start, first, self.tol) for start in starts]
         theta, history = min(tried, key=lambda each: each[1][-1])
         if len(history) > first < self.max_iter:  # the most promising start goes on
-            theta, more = descend_weights(outer, theta, self.max_iter - first, self.tol)
+            theta, more = minimise_psi(outer, theta, self.max_iter - first, self.tol)
             history = history + more[1:]
         self.objective_history_ = np.array(history) * worth
         return theta
@@ -254,7 +255,9 @@ class GapWeightingClassifier(TransferClassifierMixin, GapWeighting):
     Attributes
     ----------
     coef_ : ndarray of shape (1, n_features)
+        The coefficients.
     intercept_ : ndarray of shape (1,)
+        The constant.
     sample_weight_ : ndarray of shape (n_rows,)
         Gamma.
     domain_weight_ : dict of int to float
@@ -270,6 +273,7 @@ class GapWeightingClassifier(TransferClassifierMixin, GapWeighting):
     gap_ : PerformanceGap
         In sample, under the final weights, with the parts "source" and "target".
     classes_ : ndarray of shape (2,)
+        The classes, sorted.
 
     Examples
     --------

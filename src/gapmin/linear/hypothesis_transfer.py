@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import KW_ONLY, dataclass, field
+from numbers import Real
 from typing import Any, ClassVar
 
 import numpy as np
@@ -11,19 +12,22 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 from scipy.optimize import linprog
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils._param_validation import StrOptions
+from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from gapmin._utils.typing import Array
 from gapmin.gap import PerformanceGap, RiskBound
+from gapmin.linear._bilevel import minimise_psi
 from gapmin.linear._bounds import Form, GivenConstants, check_delta, uniform_bound
 from gapmin.linear._exact import solve, solve_unpenalised
 from gapmin.linear._losses import Loss
 from gapmin.linear._matrix import largest, unit
 from gapmin.linear._problem import Problem, WeightedRows
 from gapmin.linear._setting import NumericLabels, effective_size
-from gapmin.linear._simplex import minimise_on_simplex
+from gapmin.linear._simplex import minimise_on_simplex, project_simplex
 from gapmin.linear._transfer import TransferClassifierMixin, TransferSetting
+
+_STEPS = 1000
 
 
 def learn_mixture(scores: Array, y: Array, weight: Array, loss: Loss) -> Array:
@@ -65,6 +69,44 @@ def learn_mixture(scores: Array, y: Array, weight: Array, loss: Loss) -> Array:
     return np.maximum(found.x[:k], 0) / np.maximum(found.x[:k], 0).sum()
 
 
+class MixtureObjective:
+    """Psi = Xi in the framework of Sec. 5.
+
+    min_h L_T(h) + lam ||h - <H, Xi>||^2  +  lam1 L_T(<H, Xi>)
+
+    The gap less L_T(h_T), which Xi does not move. Convex: what is minimised over h is convex in h and Xi together.
+
+    Parameters
+    ----------
+    rows : WeightedRows
+        Of the target.
+    hypotheses : ndarray of shape (n_hypotheses, n_features)
+    loss : Loss
+        A smooth one.
+    lam, lam1 : float
+    """
+
+    width, step = 1.0, None
+
+    def __init__(self, rows: WeightedRows, hypotheses: Array, loss: Loss, lam: float, lam1: float) -> None:
+        self.rows, self.hypotheses, self.loss, self.lam, self.lam1 = rows, hypotheses, loss, lam, lam1
+        self.start: Array | None = None
+
+    def evaluate(self, psi: Array) -> tuple[float, Array]:
+        """Return the objective and its derivative."""
+        rows, centre = self.rows, psi @ self.hypotheses
+        self.start = solve(Problem([rows], self.loss, self.lam, centre[None]), self.start).H
+        h, mixed = self.start[0], rows.score(centre)
+        value = rows.loss(self.loss, h) + self.lam * float((h - centre) @ (h - centre))
+        value += self.lam1 * rows.loss(self.loss, centre)
+        pull = np.asarray(rows.X.T @ (rows.weight * self.loss.gradient(mixed, rows.y)))
+        return value, self.hypotheses @ (self.lam1 * pull - 2 * self.lam * (h - centre))
+
+    def project(self, psi: Array) -> Array:
+        """Return the nearest point of the simplex."""
+        return project_simplex(psi)
+
+
 @dataclass(eq=False, repr=False)
 class HypothesisTransfer(TransferSetting):
     """The part that classifier and regressor share."""
@@ -72,6 +114,7 @@ class HypothesisTransfer(TransferSetting):
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "hypotheses": ["array-like", "sparse matrix", list, tuple],
         "xi": [StrOptions({"learn"}), "array-like", None],
+        "lam1": [Interval(Real, 0, None, closed="left"), None],
     }
 
     hypotheses: Any = ()
@@ -79,13 +122,21 @@ class HypothesisTransfer(TransferSetting):
     _: KW_ONLY
     loss: str = "logistic"
     lam: float = 0.01
+    lam1: float | None = None
     fit_intercept: bool = True
 
+    objective_history_: Array = field(init=False)
     xi_: Array = field(init=False)
     hypotheses_: Array = field(init=False)
     centre_: Array = field(init=False)
 
     def _solve(self, X: Any, y: Array, domain: NDArray[np.int64], weight: Array) -> Array:
+        if isinstance(self.xi, str) and self.lam1 is not None and not self._loss.smooth:
+            raise ValueError(
+                f"lam1={self.lam1} with loss={self.loss!r}: the gap of a mixture has no derivative there; use "
+                f"loss={'squared' if self._numeric_labels else 'logistic'!r}, or lam1=None for the gap alone"
+            )
+        self.objective_history_ = np.empty(0)
         kept = np.flatnonzero(domain < 0)
         rows = WeightedRows(X[kept], y[kept], weight[kept] / weight[kept].sum())
         self.hypotheses_ = self._read_hypotheses(X.shape[1])
@@ -178,6 +229,11 @@ class HypothesisTransfer(TransferSetting):
         if isinstance(self.xi, str):
             if not n:
                 raise ValueError("xi='learn' needs at least one hypothesis: give fitted models or arrays")
+            if self.lam1 is not None:
+                objective = MixtureObjective(rows, self.hypotheses_, self._loss, self.lam, self.lam1)
+                xi, history = minimise_psi(objective, np.full(n, 1 / n), _STEPS, 1e-12)
+                self.objective_history_ = np.array(history)
+                return xi
             scores = np.asarray(rows.X @ self.hypotheses_.T)
             return learn_mixture(scores, rows.y, rows.weight, self._loss)
         if self.xi is None:
@@ -210,7 +266,9 @@ class HypothesisTransfer(TransferSetting):
         Parameters
         ----------
         delta : float, default=0.05
+            The bound holds with probability 1 - delta.
         form : "printed" or "sharp", default="printed"
+            As printed, sharper, or both.
         R, Y, rho : float, optional
             As in `InstanceWeightingClassifier.risk_bound`.
         radius : float, optional
@@ -239,25 +297,36 @@ class HypothesisTransferClassifier(TransferClassifierMixin, HypothesisTransfer):
     hypotheses : sequence of fitted linear models or of arrays, or array of shape (n_hypotheses, n_features)
         What was learnt elsewhere. An array may carry the intercept as one more, last entry.
     xi : array-like of shape (n_hypotheses,), "learn" or None, default=None
-        Their weights. None is uniform; "learn" finds those on the simplex with the smallest gap.
+        Their weights. None is uniform; "learn" finds those on the simplex with the smallest gap, or with `lam1` those
+        with the smallest objective.
     loss : "logistic" or "hinge", default="logistic"
+        What a wrong prediction costs.
     lam : float, default=0.01
         Strength of the pull to the mixture.
+    lam1 : float or None, default=None
+        For learnt weights: they minimise the loss of h, its pull to the mixture and lam1 times the gap (Sec. 5); None
+        minimises the gap alone. For the smooth losses.
     fit_intercept : bool, default=True
         Add a constant feature, regularised like the others.
 
     Attributes
     ----------
     coef_ : ndarray of shape (1, n_features)
+        The coefficients.
     intercept_ : ndarray of shape (1,)
+        The constant.
     gap_ : PerformanceGap
         With the part "target".
     xi_ : ndarray of shape (n_hypotheses,)
+        The weights of the hypotheses.
+    objective_history_ : ndarray
+        By step, for weights learnt with `lam1`; less the loss of h_T, which they do not move.
     hypotheses_ : ndarray of shape (n_hypotheses, n_features + 1)
         As they were read; without the last column where there is no intercept.
     centre_ : ndarray
         Their mixture.
     classes_ : ndarray of shape (2,)
+        The classes, sorted.
 
     Examples
     --------

@@ -6,6 +6,7 @@ Corollary 9 (`corollaryit`) is in `_setting.py`, for every setting.
 from __future__ import annotations
 
 import warnings
+from collections.abc import Mapping
 from dataclasses import KW_ONLY, dataclass
 from numbers import Real
 from typing import Any, ClassVar
@@ -13,12 +14,14 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils._param_validation import Interval
+from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from gapmin._utils.typing import Array
 from gapmin.gap import PerformanceGap, RiskBound
-from gapmin.linear._bounds import Constants, Form, GivenConstants, check_delta, weighted_terms
+from gapmin.linear._bilevel import InnerProblem
+from gapmin.linear._bound_weights import check_bound_loss, simplex_groups, weigh_by_bound
+from gapmin.linear._bounds import Constants, Form, GivenConstants, check_delta, distance, weighted_terms
 from gapmin.linear._exact import solve, solve_unpenalised
 from gapmin.linear._losses import Loss
 from gapmin.linear._problem import Problem, WeightedRows
@@ -176,14 +179,54 @@ class WeightedSetting(TransferSetting):
 class InstanceWeighting(WeightedSetting):
     """The part that classifier and regressor share."""
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {"gamma": [Interval(Real, 0, 1, closed="both"), None]}
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        "gamma": [Interval(Real, 0, 1, closed="both"), None],
+        "weights": [StrOptions({"bound"}), None],
+        "discrepancy": [StrOptions({"estimate", "wasserstein"}), Interval(Real, 0, None, closed="left"), Mapping],
+        "delta": [Interval(Real, 0, 1, closed="neither")],
+    }
 
     loss: str = "logistic"
     _: KW_ONLY
     lam: float = 0.01
     gamma: float | None = None
+    weights: str | None = None
+    discrepancy: Any = "estimate"
+    delta: float = 0.05
     eta: float = 0.25
     fit_intercept: bool = True
+
+    def _solve(self, X: Any, y: Array, domain: NDArray[np.int64], weight: Array) -> Array:
+        if self.weights is None or not (domain > 0).any():
+            return super()._solve(X, y, domain, weight)
+        check_bound_loss(self._loss, self.loss, self._numeric_labels)
+        if self.gamma is not None:
+            raise ValueError(f"gamma={self.gamma} with weights='bound': both say how to weigh the domains; give one")
+        gamma = self._weights_by_bound(X, y, domain, weight)
+        self._fit_weighted(X, y, domain, gamma)
+        return gamma
+
+    def _weights_by_bound(self, X: Any, y: Array, domain: NDArray[np.int64], weight: Array) -> Array:
+        """Gamma by Theorem 6: a weight for each source, and one for the target."""
+        rows = [WeightedRows(X[part], y[part], weight[part]) for part in (domain < 0, domain > 0)]
+        c = self._worst_case(rows, self.lam)
+        numbers, of_row = np.unique(np.maximum(domain, -1), return_inverse=True)
+        target, apart = rows[0], np.zeros(numbers.size)
+        for k, number in enumerate(numbers[1:].tolist(), start=1):
+            source = WeightedRows(X[domain == number], y[domain == number], weight[domain == number])
+            apart[k] = distance(self.discrepancy, number, target, source, self.loss, c)[0]
+        groups = simplex_groups(of_row, weight)
+        by_rows = groups.count / groups.count.sum()
+        of_sources = np.where(numbers > 0, by_rows, 0.0) / by_rows[1:].sum()
+        pools = [share * (numbers < 0) + (1 - share) * of_sources for share in (1.0, 0.8, 0.5)]
+        theta = weigh_by_bound(
+            InnerProblem(X, y, self._loss, self.lam), groups, apart, c, self.delta, [by_rows, *pools]
+        )
+        return groups.gamma(theta)
+
+    def _chosen_before(self) -> str:
+        learnt = "; here they minimise this bound on it" if self.weights == "bound" else ""
+        return super()._chosen_before() + learnt
 
     def _weights(self, domain: NDArray[np.int64], weight: Array) -> Array:
         """Gamma: what was given, or gamma on the target and 1 - gamma on the sources."""
@@ -202,10 +245,20 @@ class InstanceWeightingClassifier(TransferClassifierMixin, InstanceWeighting):
     Parameters
     ----------
     loss : "logistic" or "hinge", default="logistic"
+        What a wrong prediction costs.
     lam : float, default=0.01
         Strength of the penalty.
     gamma : float in [0, 1] or None, default=None
         The target's share of the weight, gamma L_T + (1 - gamma) L_S: weighted pooling. None takes weights as given.
+    weights : "bound" or None, default=None
+        "bound" gives the target and each source the weight with which the bound of Theorem 6 is smallest, in its sharp
+        form. It is a stationary point, not above the bound of equal weights, of the target alone, or of weighted
+        pooling at 0.5 and 0.8. For the smooth losses. The bound is vacuous at most sizes, and then this is near equal
+        weights.
+    discrepancy : "estimate", "wasserstein", float, or mapping of source to float, default="estimate"
+        For weights="bound": how far the sources are from the target, as in `risk_bound`.
+    delta : float in (0, 1), default=0.05
+        For weights="bound": it holds with probability 1 - delta.
     eta : float in [0, 0.5), default=0.25
         The share of the penalty that source and target have in the gap.
     fit_intercept : bool, default=True
@@ -214,7 +267,9 @@ class InstanceWeightingClassifier(TransferClassifierMixin, InstanceWeighting):
     Attributes
     ----------
     coef_ : ndarray of shape (1, n_features)
+        The coefficients.
     intercept_ : ndarray of shape (1,)
+        The constant.
     gap_ : PerformanceGap
         With the parts "source" and "target".
     sample_weight_ : ndarray of shape (n_rows,)
@@ -222,6 +277,7 @@ class InstanceWeightingClassifier(TransferClassifierMixin, InstanceWeighting):
     domain_weight_ : dict of int to float
         Its sum over each domain.
     classes_ : ndarray of shape (2,)
+        The classes, sorted.
 
     Examples
     --------

@@ -77,21 +77,26 @@ class ParameterSharingClassifier(MultitaskClassifierMixin, ParameterSharing):
     lam : float, default=0.01
         Strength of the penalty on each task's own part; towards infinity all tasks are one.
     loss : "logistic" or "hinge", default="logistic"
+        What a wrong prediction costs.
     fit_intercept : bool, default=True
         Add a constant feature, regularised like the others.
 
     Attributes
     ----------
     coef_ : ndarray of shape (n_tasks, n_features)
+        The coefficients.
     intercept_ : ndarray of shape (n_tasks,)
+        The constant.
     tasks_ : ndarray of shape (n_tasks,)
         The tasks, in the order of the rows of `coef_`.
     gap_ : PerformanceGap
         With a part for each task.
     shared_coef_ : ndarray of shape (n_features,)
+        The coefficients that all tasks share.
     shared_intercept_ : float
         The shared part w_0.
     classes_ : ndarray of shape (2,)
+        The classes, sorted.
 
     Examples
     --------

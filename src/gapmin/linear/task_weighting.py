@@ -6,7 +6,7 @@ With a representation, Corollary 26 (`twrlmcor1`).
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import KW_ONLY, dataclass, field
+from dataclasses import KW_ONLY, dataclass, field, replace
 from numbers import Real
 from typing import Any, ClassVar
 
@@ -16,8 +16,11 @@ from sklearn.utils.validation import check_is_fitted
 
 from gapmin._utils.typing import Array
 from gapmin.gap import PerformanceGap, RiskBound
-from gapmin.linear._bounds import Form, GivenConstants, check_delta, weighted_terms
+from gapmin.linear._bilevel import InnerProblem, minimise_psi
+from gapmin.linear._bound_weights import check_bound_loss, simplex_groups, weigh_by_bound
+from gapmin.linear._bounds import Form, GivenConstants, check_delta, distance, weighted_terms
 from gapmin.linear._exact import solve
+from gapmin.linear._losses import Loss
 from gapmin.linear._multitask import MultitaskClassifierMixin, MultitaskRegressorMixin, MultitaskSetting
 from gapmin.linear._problem import Problem, WeightedRows
 from gapmin.linear._simplex import project_simplex
@@ -25,6 +28,58 @@ from gapmin.linear.feature_transfer import PHI_LEARNT, Representation
 from gapmin.linear.instance_weighting import DomainObjective
 
 _ALTERNATIONS = 200
+
+
+class RelationObjective:
+    """Psi = Gamma, a row for each task j, in the framework of Sec. 5.
+
+    sum_j  min_h sum_k gamma_k (L_k(h) - own_k) + lam ||h||^2  +  lam1 gap_j  +  lam3 ||gamma||^2
+
+    The gap is linear in Gamma, for its minimisers are each task's own, and so is every term at given hypotheses, but
+    the last. So the minimum over h is concave in Gamma, and a gradient step of length 1 / (2 lam3) never raises the
+    objective: it is the projection of -cost / (2 lam3) on the simplex.
+
+    Parameters
+    ----------
+    tasks : list of WeightedRows
+    loss : Loss
+    fit : callable
+        From Gamma to the minimisers, a row for each task.
+    own : ndarray of shape (n_tasks,)
+        What is subtracted from the loss on each task.
+    gaps : ndarray of shape (n_tasks, n_tasks)
+        Entry j, k: V_k at the minimiser of V_j, less its minimum.
+    lam, lam1, lam3 : float
+    """
+
+    width = 1.0
+
+    def __init__(
+        self,
+        tasks: list[WeightedRows],
+        loss: Loss,
+        fit: Any,
+        own: Array,
+        gaps: Array,
+        lam: float,
+        lam1: float,
+        lam3: float,
+    ) -> None:
+        self.tasks, self.loss, self.fit, self.own, self.gaps = tasks, loss, fit, own, gaps
+        self.lam, self.lam1, self.lam3, self.step = lam, lam1, lam3, 1 / (2 * lam3)
+
+    def evaluate(self, psi: Array) -> tuple[float, Array]:
+        """Return the objective and its derivative."""
+        H = self.fit(psi)
+        cost = (
+            np.array([[rows.loss(self.loss, h) for rows in self.tasks] for h in H]) - self.own + self.lam1 * self.gaps
+        )
+        value = float(np.vdot(psi, cost)) + self.lam * float(np.vdot(H, H)) + self.lam3 * float(np.vdot(psi, psi))
+        return value, cost + 2 * self.lam3 * psi
+
+    def project(self, psi: Array) -> Array:
+        """Return the nearest point of the simplex to each row."""
+        return project_simplex(psi)
 
 
 @dataclass(eq=False, repr=False)
@@ -37,6 +92,9 @@ class TaskWeighting(Representation, MultitaskSetting):
         "lam1": [Interval(Real, 0, None, closed="left")],
         "lam3": [Interval(Real, 0, None, closed="neither")],
         "relation_cost": [StrOptions({"excess", "printed"})],
+        "weights": [StrOptions({"bound"}), None],
+        "discrepancy": [StrOptions({"estimate", "wasserstein"}), Interval(Real, 0, None, closed="left"), "array-like"],
+        "delta": [Interval(Real, 0, 1, closed="neither")],
     }
 
     relation: Any = None
@@ -48,6 +106,9 @@ class TaskWeighting(Representation, MultitaskSetting):
     lam1: float = 1.0
     lam3: float = 0.25
     relation_cost: str = "excess"
+    weights: str | None = None
+    discrepancy: Any = "estimate"
+    delta: float = 0.05
     fit_intercept: bool = True
 
     relation_: Array = field(init=False)
@@ -55,6 +116,10 @@ class TaskWeighting(Representation, MultitaskSetting):
     objective_history_: Array = field(init=False)
 
     def _solve(self, tasks: list[WeightedRows], X: Any, y: Array) -> Array:
+        if self.weights == "bound":
+            check_bound_loss(self._loss, self.loss, self._numeric_labels)
+            if self.relation is not None:
+                raise ValueError("relation with weights='bound': both say how to weigh the tasks; leave relation out")
         sides = [DomainObjective(rows, self._loss, self.eta * self.lam) for rows in tasks]
         losses = np.array([[rows.loss(self._loss, side.h) for side in sides] for rows in tasks])  # L_k(h_j)
         values = losses + np.array([side.ridge * float(side.h @ side.h) for side in sides])
@@ -66,12 +131,17 @@ class TaskWeighting(Representation, MultitaskSetting):
             shares = [np.concatenate([g * w for g, w in zip(row, weight, strict=True)]) for row in relation]
             return np.vstack([solve(Problem([WeightedRows(X, y, share)], self._loss, self.lam)).H for share in shares])
 
-        if isinstance(self.relation, str) and self.relation == "learn":
+        history: list[float] = []
+        if self.weights == "bound":
+            self.relation_ = self._relation_by_bound(tasks, X, y)
+        elif isinstance(self.relation, str) and self.relation == "learn":
             own = np.diag(losses) if self.relation_cost == "excess" else np.zeros(len(tasks))
-            H, self.relation_, history = self._alternate(tasks, own, fit)
+            objective = RelationObjective(tasks, self._loss, fit, own, self.gap_matrix_, self.lam, self.lam1, self.lam3)
+            uniform = np.full((len(tasks), len(tasks)), 1 / len(tasks))
+            self.relation_, history = minimise_psi(objective, uniform, _ALTERNATIONS, 1e-12)
         else:
-            self.relation_, history = self._given(len(tasks)), []
-            H = fit(self.relation_)
+            self.relation_ = self._given(len(tasks))
+        H = fit(self.relation_)
         self.objective_history_ = np.array(history)
         gaps = (self.relation_ * self.gap_matrix_).sum(axis=1)
         norm_bound = np.sqrt(gaps / (self.lam * (1 - self.eta)) + np.array([float(side.h @ side.h) for side in sides]))
@@ -89,24 +159,33 @@ class TaskWeighting(Representation, MultitaskSetting):
         self._weighted_loss = (self.relation_ * weighted).sum(axis=1)
         return H
 
-    def _alternate(self, tasks: list[WeightedRows], own: Array, fit: Any) -> tuple[Array, Array, list[float]]:
-        """Minimise sum_k gamma_k (L_k(h_j) - own_k) + lam ||h_j||^2 + lam1 gap_j + lam3 ||gamma||^2, for each task j.
-
-        Given the hypotheses every term is linear in Gamma^j but the last, so its minimiser is a projection on the
-        simplex; neither step can raise the objective.
-        """
-        relation = np.full((len(tasks), len(tasks)), 1 / len(tasks))
-        history: list[float] = []
-        for _ in range(_ALTERNATIONS):
-            H = fit(relation)
-            cost = np.array([[rows.loss(self._loss, h) for rows in tasks] for h in H]) - own
-            cost += self.lam1 * self.gap_matrix_
-            relation = project_simplex(-cost / (2 * self.lam3))
-            penalty = self.lam * float(np.vdot(H, H)) + self.lam3 * float(np.vdot(relation, relation))
-            history.append(float(np.vdot(relation, cost)) + penalty)
-            if len(history) > 1 and history[-2] - history[-1] <= 1e-12 * abs(history[0]):
-                break
-        return fit(relation), relation, history
+    def _relation_by_bound(self, tasks: list[WeightedRows], X: Any, y: Array) -> Array:
+        """Gamma^j by Theorem 22, for each task j."""
+        K, c = len(tasks), self._worst_case(tasks, self.lam)
+        apart = np.zeros((K, K))
+        if not isinstance(self.discrepancy, str):
+            given = np.asarray(self.discrepancy, dtype=np.float64)
+            if given.shape not in ((), (K, K)) or not (given >= 0).all():
+                raise ValueError(
+                    f"discrepancy has shape {given.shape} for {K} tasks: give a number of at least 0, or one row and "
+                    "column a task"
+                )
+            apart += given
+        else:
+            for j in range(K):
+                for k in range(j):
+                    found, _ = distance(self.discrepancy, k, tasks[j], tasks[k], self.loss, c)
+                    apart[j, k] = apart[k, j] = found
+        np.fill_diagonal(apart, 0.0)
+        of_row = np.repeat(np.arange(K), [rows.y.size for rows in tasks])
+        groups = simplex_groups(of_row, np.concatenate([rows.weight for rows in tasks]))
+        groups = replace(groups, count=self._sizes)  # a step in the weight of a task is as long as it moves ||Gamma||
+        fit = InnerProblem(X, y, self._loss, self.lam)
+        by_rows = self._sizes / self._sizes.sum()
+        starts = [np.full(K, 1 / K), by_rows]
+        return np.vstack(
+            [weigh_by_bound(fit, groups, apart[j], c, self.delta, [*starts, np.eye(K)[j]]) for j in range(K)]
+        )
 
     def _given(self, K: int) -> Array:
         if self.relation is None or isinstance(self.relation, str):
@@ -143,10 +222,13 @@ class TaskWeighting(Representation, MultitaskSetting):
         Parameters
         ----------
         delta : float, default=0.05
+            The bound holds with probability 1 - delta.
         task : label, optional
             None bounds the mean risk of all tasks: each theorem at delta / K, averaged.
         form : "printed" or "sharp", default="printed"
+            As printed, sharper, or both.
         discrepancy : None, float, "estimate", "wasserstein", Discrepancy, or a mapping of these by the other task
+            How far the domains are from each other: how to measure it, or the distance.
         R, Y, rho, radius : float, optional
             As in `InstanceWeightingClassifier.risk_bound`.
 
@@ -173,6 +255,8 @@ class TaskWeighting(Representation, MultitaskSetting):
         learnt = (
             "; here they were learnt from it" if isinstance(self.relation, str) and self.relation == "learn" else ""
         )
+        if self.weights == "bound":
+            learnt = "; here they minimise this bound on it"
         assumptions.append(f"the relations were chosen without looking at this sample{learnt}")
         if self._phi_learnt:
             assumptions.append(PHI_LEARNT)
@@ -195,6 +279,7 @@ class TaskWeightingClassifier(MultitaskClassifierMixin, TaskWeighting):
         Gamma, row j for task j; None is uniform. "learn" fits the hypotheses and projects
         -cost / (2 lam3) on the simplex in turn, cost_jk = L_k(h_j) + lam1 (V_k(h_j alone) - V_k(h_k alone)).
     loss : "logistic" or "hinge", default="logistic"
+        What a wrong prediction costs.
     lam : float, default=0.01
         Strength of the penalty.
     eta : float in [0, 1), default=0.25
@@ -206,13 +291,23 @@ class TaskWeightingClassifier(MultitaskClassifierMixin, TaskWeighting):
     relation_cost : "excess" or "printed", default="excess"
         For learnt relations: "excess" subtracts from the loss on each task what that task's own hypothesis has there,
         so that a hard task does not lose its weight to easy ones.
+    weights : "bound" or None, default=None
+        "bound" chooses Gamma^j for each task j so that the bound of Theorem 22 is smallest, in its sharp form. It is a
+        stationary point, not above the bound of uniform weights, of weights by rows, or of the task alone. For the
+        smooth losses.
+    discrepancy : "estimate", "wasserstein", float, or array-like of shape (n_tasks, n_tasks), default="estimate"
+        For weights="bound": how far the tasks are apart, as in `risk_bound`.
+    delta : float in (0, 1), default=0.05
+        For weights="bound": each bound holds with probability 1 - delta.
     fit_intercept : bool, default=True
         Add a constant feature, regularised like the others.
 
     Attributes
     ----------
     coef_ : ndarray of shape (n_tasks, n_features)
+        The coefficients.
     intercept_ : ndarray of shape (n_tasks,)
+        The constant.
     tasks_ : ndarray of shape (n_tasks,)
         The tasks, in the order of the rows of `coef_`.
     gap_ : PerformanceGap
@@ -222,10 +317,11 @@ class TaskWeightingClassifier(MultitaskClassifierMixin, TaskWeighting):
     gap_matrix_ : ndarray of shape (n_tasks, n_tasks)
         Entry j, k: what the hypothesis of task j alone loses on task k against task k's own.
     objective_history_ : ndarray
-        By alternation, for learnt relations.
+        By step, for learnt relations.
     transformer_ : transformer
         Phi, where one was given.
     classes_ : ndarray of shape (2,)
+        The classes, sorted.
 
     Examples
     --------

@@ -1,6 +1,6 @@
 """Wasserstein distances, exactly, by POT; by class, and what Proposition 40 (`gapMTNNproposition`) makes of them.
 
-``pip install "gapmin[theory]"``.
+POT comes with the extra ``theory``.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from scipy.spatial.distance import cdist
 from sklearn.metrics import euclidean_distances
 from sklearn.utils import check_array, check_random_state
 
+from gapmin._utils.extras import how_to_install
 from gapmin._utils.typing import Array
 from gapmin.gap import RiskBound
 from gapmin.linear._ball import tiny
@@ -184,7 +185,7 @@ def w1(cost: Array, a: Array | None = None, b: Array | None = None) -> float:
     try:
         import ot  # type: ignore[import-untyped,import-not-found,unused-ignore]
     except ImportError as error:
-        raise ImportError('Wasserstein distances need POT: pip install "gapmin[theory]"') from error
+        raise ImportError(f"Wasserstein distances need POT: {how_to_install('theory')}") from error
     a, b = (np.full(n, 1 / n) if w is None else w for w, n in zip((a, b), cost.shape, strict=True))
     largest = float(tiny(np.max(cost)))  # POT's tolerances are absolute
     value, log = ot.emd2(a, b, np.ascontiguousarray(cost / largest), numItermax=10_000_000, log=True)

@@ -15,7 +15,13 @@ _ROW = 0.19
 
 
 def bars_height(n_bars: int) -> float:
-    """Return the inches that so many horizontal bars need with an axis and a legend."""
+    """Return the inches that so many horizontal bars need with an axis and a legend.
+
+    Parameters
+    ----------
+    n_bars : int
+        How many bars there are.
+    """
     return 0.95 + 0.215 * max(n_bars, 3)
 
 
@@ -34,7 +40,9 @@ class BarsDisplay(_Display):
     Attributes
     ----------
     ax_, figure_ : matplotlib's Axes and Figure
+        The axes and the figure that hold it.
     bars_ : dict of (group, name) to matplotlib's Rectangle
+        The bars, by name.
     size : (float, float)
         Inches that all bars need: the size to give to a `Figure`.
 
@@ -61,7 +69,13 @@ class BarsDisplay(_Display):
         return WIDTH, 0.6 + _ROW * n_rows
 
     def plot(self, ax: Any = None) -> Self:
-        """Draw on `ax`, or on a new figure."""
+        """Draw on `ax`, or on a new figure.
+
+        Parameters
+        ----------
+        ax : matplotlib axes, optional
+            Where to draw; None makes a figure.
+        """
         ax = self._axes(ax, self.size, grid="x")
         names = list(dict.fromkeys(name for each in self.values.values() for name in each))
         colors = {name: PALETTE[k % len(PALETTE)] for k, name in enumerate(names)}

@@ -22,6 +22,7 @@ class ErrorCurveDisplay(_Display):
     sizes : sequence of int or float
         Ascending. Numbers of rows, or shares of the target if all are below 1.
     errors : mapping of method to array of shape (n_sizes, n_splits)
+        Of each method, by size and split, in percent.
     unit : str
         The label of the error's axis.
     xlabel : str, optional
@@ -32,7 +33,9 @@ class ErrorCurveDisplay(_Display):
     Attributes
     ----------
     ax_, figure_ : matplotlib's Axes and Figure
+        The axes and the figure that hold it.
     lines_ : list of matplotlib's Line2D
+        The lines, by name.
 
     Examples
     --------
@@ -66,7 +69,13 @@ class ErrorCurveDisplay(_Display):
             )
 
     def plot(self, ax: Any = None) -> Self:
-        """Draw on `ax`, or on a new figure."""
+        """Draw on `ax`, or on a new figure.
+
+        Parameters
+        ----------
+        ax : matplotlib axes, optional
+            Where to draw; None makes a figure.
+        """
         ax = self._axes(ax)
         self.lines_ = []
         colors = [PALETTE[k % len(PALETTE)] for k in range(len(self.errors))]
@@ -108,6 +117,7 @@ class SensitivityDisplay(_Display):
     values : sequence of float
         Of the parameter, ascending.
     errors : array-like of shape (n_values, n_splits)
+        By value and split, in percent.
     baselines : mapping of method to float or array-like of float
         Horizontal lines at the mean errors of other methods.
     name : str
@@ -120,9 +130,11 @@ class SensitivityDisplay(_Display):
     Attributes
     ----------
     ax_, figure_ : matplotlib's Axes and Figure
+        The axes and the figure that hold it.
     line_ : matplotlib's Line2D
         The method's.
     baseline_lines_ : list of matplotlib's Line2D
+        The lines of the baselines, by name.
 
     Examples
     --------
@@ -151,7 +163,13 @@ class SensitivityDisplay(_Display):
         self.name, self.xlabel, self.unit = name, xlabel, unit
 
     def plot(self, ax: Any = None) -> Self:
-        """Draw on `ax`, or on a new figure."""
+        """Draw on `ax`, or on a new figure.
+
+        Parameters
+        ----------
+        ax : matplotlib axes, optional
+            Where to draw; None makes a figure.
+        """
         ax = self._axes(ax)
         # The colours that the methods have in an `ErrorCurveDisplay` of the same order.
         colors = [PALETTE[k % len(PALETTE)] for k in range(len(self.baselines) + 1)]

@@ -9,6 +9,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted
 
+from gapmin._utils.extras import how_to_install
+
 # Okabe & Ito (2008): told apart by readers of every colour vision. Its yellow is too pale for a line on white.
 TARGET_COLOR, SOURCE_COLOR = "#0072B2", "#D55E00"
 PALETTE = ("#595959", "#0072B2", "#E69F00", "#009E73", "#D55E00", "#CC79A7", "#56B4E9", "#000000")
@@ -31,7 +33,7 @@ class _Display:
             try:
                 import matplotlib.pyplot as plt
             except ImportError as error:
-                raise ImportError('displays are drawn with matplotlib: pip install "gapmin[report]"') from error
+                raise ImportError(f"displays are drawn with matplotlib: {how_to_install('report')}") from error
             _, ax = plt.subplots(figsize=size, layout="constrained")
         self.ax_, self.figure_ = ax, ax.figure
         ax.spines[["top", "right"]].set_visible(False)
@@ -67,7 +69,9 @@ class WeightMassDisplay(_Display):
     Attributes
     ----------
     ax_, figure_ : matplotlib's Axes and Figure
+        The axes and the figure that hold it.
     lines_ : list of matplotlib's Line2D
+        The lines, by name.
 
     Examples
     --------
@@ -93,13 +97,21 @@ class WeightMassDisplay(_Display):
         Parameters
         ----------
         estimator : a fitted booster of `gapmin.boosting`
+            A fitted estimator.
         ax : matplotlib's Axes, optional
+            Where to draw; None makes a figure.
         """
         check_is_fitted(estimator, "mass_history_")
         return cls(mass=estimator.mass_history_, domains=estimator.domains_).plot(ax)
 
     def plot(self, ax: Any = None) -> Self:
-        """Draw on `ax`, or on a new figure."""
+        """Draw on `ax`, or on a new figure.
+
+        Parameters
+        ----------
+        ax : matplotlib axes, optional
+            Where to draw; None makes a figure.
+        """
         ax = self._axes(ax)
         several = (self.domains > 0).sum() > 1
         names = ["target" if each < 0 else f"source {each}" if several else "source" for each in self.domains]
@@ -121,7 +133,9 @@ class DisagreementDisplay(_Display):
     Attributes
     ----------
     ax_, figure_ : matplotlib's Axes and Figure
+        The axes and the figure that hold it.
     lines_ : list of matplotlib's Line2D
+        The lines, by name.
     """
 
     def __init__(self, *, disagreement: ArrayLike) -> None:
@@ -134,13 +148,21 @@ class DisagreementDisplay(_Display):
         Parameters
         ----------
         estimator : a fitted gapBoost
+            A fitted estimator.
         ax : matplotlib's Axes, optional
+            Where to draw; None makes a figure.
         """
         remedy = "disagreement is what gapBoost measures, so give a GapBoostClassifier or a GapBoostRegressor"
         return cls(disagreement=fitted_attribute(estimator, "gap_history_", remedy)).plot(ax)
 
     def plot(self, ax: Any = None) -> Self:
-        """Draw on `ax`, or on a new figure."""
+        """Draw on `ax`, or on a new figure.
+
+        Parameters
+        ----------
+        ax : matplotlib axes, optional
+            Where to draw; None makes a figure.
+        """
         ax = self._axes(ax)
         ax.set(xlabel="round", ylabel="weight in disagreement (%)")
         colors = [SOURCE_COLOR, TARGET_COLOR]
@@ -154,13 +176,16 @@ class EpochDisplay(_Display):
     Parameters
     ----------
     curves : mapping of name to array of shape (n_epochs,)
+        Values by epoch, by name of the curve.
     unit : str
         The label of the axis: what the numbers are.
 
     Attributes
     ----------
     ax_, figure_ : matplotlib's Axes and Figure
+        The axes and the figure that hold it.
     lines_ : list of matplotlib's Line2D
+        The lines, by name.
     """
 
     def __init__(self, *, curves: Mapping[str, ArrayLike], unit: str) -> None:
@@ -168,7 +193,13 @@ class EpochDisplay(_Display):
         self.unit = unit
 
     def plot(self, ax: Any = None) -> Self:
-        """Draw on `ax`, or on a new figure."""
+        """Draw on `ax`, or on a new figure.
+
+        Parameters
+        ----------
+        ax : matplotlib axes, optional
+            Where to draw; None makes a figure.
+        """
         ax = self._axes(ax)
         ax.set(xlabel="epoch", ylabel=self.unit)
         colors = [PALETTE[k % len(PALETTE)] for k in range(len(self.curves))]

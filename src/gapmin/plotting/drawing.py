@@ -9,6 +9,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
+from gapmin._utils.extras import how_to_install
+
 PNG_DPI = 160
 FIGURE_SIZE = (5.2, 3.4)
 """Inches: half the width of a wide page."""
@@ -23,6 +25,7 @@ class Figure:
     draw : callable
         Draws on the matplotlib Axes it is given: ``display.plot``.
     caption : str
+        What stands below it.
     title : str
         What is shown, in a few words; also what a screen reader says.
     size : (float, float)
@@ -41,6 +44,7 @@ def draw_svg(figure: Figure, *, transparent: bool = False) -> str:
     Parameters
     ----------
     figure : Figure
+        What to draw.
     transparent : bool, default=False
         Draw no white ground: whoever shows it brings one.
     """
@@ -56,7 +60,13 @@ def draw_svg(figure: Figure, *, transparent: bool = False) -> str:
 
 
 def draw_png(figure: Figure) -> bytes:
-    """Draw a figure as a PNG file on white."""
+    """Draw a figure as a PNG file on white.
+
+    Parameters
+    ----------
+    figure : Figure
+        What to draw.
+    """
     buffer = io.BytesIO()
     with _drawn(figure) as canvas:
         canvas.savefig(
@@ -73,7 +83,7 @@ def _drawn(figure: Figure) -> Iterator[Any]:
         from matplotlib.backends.backend_agg import FigureCanvasAgg
         from matplotlib.figure import Figure as Canvas
     except ImportError as error:
-        raise ImportError('figures are drawn with matplotlib: pip install "gapmin[report]"') from error
+        raise ImportError(f"figures are drawn with matplotlib: {how_to_install('report')}") from error
     # The salt makes the ids of two drawings the same.
     with matplotlib.rc_context({"svg.fonttype": "none", "svg.hashsalt": "gapmin", "font.size": 10}):
         canvas = Canvas(figsize=figure.size, layout="constrained")

@@ -28,6 +28,11 @@ _LONGEST = 24
 def figure_names(names: Sequence[str]) -> list[str]:
     r"""Return names as figures can show them: not too long, still different, and a dollar is no formula.
 
+    Parameters
+    ----------
+    names : sequence of str
+        The names.
+
     Examples
     --------
     >>> figure_names(["a", "price in $", "x" * 30])
@@ -94,7 +99,9 @@ class EvidenceDisplay(IntervalDisplay):
     Attributes
     ----------
     ax_, figure_ : matplotlib's Axes and Figure
+        The axes and the figure that hold it.
     points_, intervals_ : dict of name to matplotlib's Line2D
+        The points and the lines, by name.
     size : (float, float)
         Inches that all sources need: the size to give to a `Figure`.
 
@@ -125,7 +132,9 @@ class EvidenceDisplay(IntervalDisplay):
         Parameters
         ----------
         evidence : Evidence
+            What `evidence_` of an estimator or `rank_sources` has.
         ax : matplotlib's Axes, optional
+            Where to draw; None makes a figure.
         """
         errors = {each.sources: each.evidence_error for each in evidence.hypotheses}
         names = figure_names([each.name for each in evidence.sources])
@@ -142,7 +151,13 @@ class EvidenceDisplay(IntervalDisplay):
         return WIDTH, bars_height(len(self.evidence))
 
     def plot(self, ax: Any = None) -> Self:
-        """Draw on `ax`, or on a new figure."""
+        """Draw on `ax`, or on a new figure.
+
+        Parameters
+        ----------
+        ax : matplotlib axes, optional
+            Where to draw; None makes a figure.
+        """
         ax = self._axes(ax, self.size, grid="x")
         styles = {name: VERDICT_STYLES[self.verdicts[name]] for name in self.evidence}
         rows = {

@@ -26,6 +26,7 @@ class GapDisplay(_Display):
     Attributes
     ----------
     ax_, figure_ : matplotlib's Axes and Figure
+        The axes and the figure that hold it.
     bars_ : dict of part to list of matplotlib's Rectangle
         From the top; bars that lack the part have none in its list.
 
@@ -55,7 +56,9 @@ class GapDisplay(_Display):
         Parameters
         ----------
         estimator : a fitted setting of `gapmin.linear`
+            A fitted estimator.
         ax : matplotlib's Axes, optional
+            Where to draw; None makes a figure.
         """
         gap = fitted_attribute(estimator, "gap_", "give one of the settings of gapmin.linear")
         display = cls(parts={part: {part: value} for part, value in gap.parts.items()})
@@ -69,7 +72,9 @@ class GapDisplay(_Display):
         Parameters
         ----------
         gaps : mapping of name to PerformanceGap
+            Gaps by name.
         ax : matplotlib's Axes, optional
+            Where to draw; None makes a figure.
         """
         for name, gap in gaps.items():
             if not hasattr(gap, "parts"):
@@ -77,7 +82,13 @@ class GapDisplay(_Display):
         return cls(parts={name: gap.parts for name, gap in gaps.items()}).plot(ax)
 
     def plot(self, ax: Any = None) -> Self:
-        """Draw on `ax`, or on a new figure."""
+        """Draw on `ax`, or on a new figure.
+
+        Parameters
+        ----------
+        ax : matplotlib axes, optional
+            Where to draw; None makes a figure.
+        """
         ax = self._axes(ax, (WIDTH, bars_height(len(self.parts))), grid="x")
         self.bars_: dict[Any, list[Any]] = {}
         several = any(len(each) > 1 for each in self.parts.values())
@@ -110,6 +121,7 @@ class RiskBoundDisplay(_Display):
     Attributes
     ----------
     ax_, figure_ : matplotlib's Axes and Figure
+        The axes and the figure that hold it.
     bars_ : dict of term to list of matplotlib's Rectangle
         From the top; an unknown term has none.
 
@@ -146,10 +158,15 @@ class RiskBoundDisplay(_Display):
         Parameters
         ----------
         estimator : a fitted estimator with a `risk_bound`
+            A fitted estimator.
         delta : float, default=0.05
+            The bound holds with probability 1 - delta.
         form : "printed", "sharp" or "both", default="printed"
+            As printed, sharper, or both.
         ax : matplotlib's Axes, optional
+            Where to draw; None makes a figure.
         **risk_bound : given to the estimator's `risk_bound`
+            Further arguments of the estimator's `risk_bound`.
         """
         bound_of = fitted_attribute(estimator, "risk_bound", "give a setting of gapmin.linear or a GapBoostClassifier")
         if form not in ("printed", "sharp", "both"):
@@ -163,7 +180,13 @@ class RiskBoundDisplay(_Display):
         return cls(bounds=bounds).plot(ax)
 
     def plot(self, ax: Any = None) -> Self:
-        """Draw on `ax`, or on a new figure."""
+        """Draw on `ax`, or on a new figure.
+
+        Parameters
+        ----------
+        ax : matplotlib axes, optional
+            Where to draw; None makes a figure.
+        """
         terms = list(dict.fromkeys(term for bound in self.bounds.values() for term in bound.terms))
         for name, bound in self.bounds.items():
             if not np.isfinite(bound.total):

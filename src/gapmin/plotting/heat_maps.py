@@ -25,6 +25,7 @@ _TICK_FONT = 9.0
 _KINDS: dict[str, tuple[str, str, str]] = {
     "relation": ("learns from", "task", "weight"),
     "gap": ("loses on the task", "hypothesis of the task", "gap"),
+    "affinity": ("teacher", "task", "fall of the error"),
     "covariance": ("", "", "covariance"),
     "correlation": ("", "", "correlation"),
 }
@@ -37,9 +38,10 @@ class RelationDisplay(_Display):
     Parameters
     ----------
     matrix : array-like of shape (n_tasks, n_tasks)
+        Row j: the weight of each task in the loss of task j.
     names : sequence, optional
         Of the tasks; by default their numbers from 0.
-    kind : "relation", "gap", "covariance" or "correlation", default="relation"
+    kind : "relation", "gap", "affinity", "covariance" or "correlation", default="relation"
         What the numbers are. The first two start at 0 and go from white to blue; the others are orange below 0 and blue
         above. A covariance is drawn as it is: "correlation" divides it by its diagonal's roots.
     largest : float, optional
@@ -48,7 +50,9 @@ class RelationDisplay(_Display):
     Attributes
     ----------
     ax_, figure_ : matplotlib's Axes and Figure
+        The axes and the figure that hold it.
     image_ : matplotlib's AxesImage
+        The cells.
     matrix : ndarray of shape (n_tasks, n_tasks)
         As drawn.
 
@@ -90,9 +94,11 @@ class RelationDisplay(_Display):
         Parameters
         ----------
         estimator : a fitted model with `relation_`, `omega_` or `gap_matrix_`
+            A fitted estimator.
         kind : "relation", "gap", "covariance" or "correlation", optional
             None takes `relation_`, and where there is none `omega_` as a correlation.
         ax : matplotlib's Axes, optional
+            Where to draw; None makes a figure.
         """
         check_is_fitted(estimator)
         if kind is None:
@@ -104,7 +110,13 @@ class RelationDisplay(_Display):
         return cls(matrix=matrix, names=getattr(estimator, "tasks_", None), kind=kind).plot(ax)
 
     def plot(self, ax: Any = None) -> Self:
-        """Draw on `ax`, or on a new figure."""
+        """Draw on `ax`, or on a new figure.
+
+        Parameters
+        ----------
+        ax : matplotlib axes, optional
+            Where to draw; None makes a figure.
+        """
         from matplotlib.colors import LinearSegmentedColormap
 
         K = len(self.matrix)
@@ -112,7 +124,7 @@ class RelationDisplay(_Display):
         ax = self._axes(ax, (side + 1.8, side))
         ax.grid(visible=False)
         ax.spines[:].set_visible(False)
-        signed = self.kind in ("covariance", "correlation")
+        signed = self.kind in ("affinity", "covariance", "correlation")
         own = 1.0 if self.kind == "correlation" else float(np.nanmax(np.abs(self.matrix))) or 1.0
         top = own if self.largest is None else self.largest
         colors = [SOURCE_COLOR, PALE, TARGET_COLOR] if signed else [PALE, TARGET_COLOR]
@@ -151,13 +163,16 @@ class SurfaceDisplay(_Display):
     errors : array-like of shape (n_y, n_x)
         NaN where nothing was measured.
     xlabel, ylabel : str
+        What the horizontal axis shows.
     unit : str
         What the numbers are, beside the colours.
 
     Attributes
     ----------
     ax_, figure_ : matplotlib's Axes and Figure
+        The axes and the figure that hold it.
     image_ : matplotlib's AxesImage
+        The cells.
     best : (int, int)
         Row and column of the lowest error.
 
@@ -194,7 +209,13 @@ class SurfaceDisplay(_Display):
         self.xlabel, self.ylabel, self.unit = xlabel, ylabel, unit
 
     def plot(self, ax: Any = None) -> Self:
-        """Draw on `ax`, or on a new figure."""
+        """Draw on `ax`, or on a new figure.
+
+        Parameters
+        ----------
+        ax : matplotlib axes, optional
+            Where to draw; None makes a figure.
+        """
         from matplotlib.patches import Rectangle
 
         ax = self._axes(ax)

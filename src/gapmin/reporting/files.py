@@ -25,6 +25,7 @@ def to_markdown(shown: Section | Table, figures: Sequence[str] = ()) -> str:
     Parameters
     ----------
     shown : Section or Table
+        A section or a table.
     figures : sequence of str
         File names of the section's figures, relative to where the text will be; none leaves their captions alone.
 
@@ -100,7 +101,12 @@ def to_csv(tables: Table | Sequence[Table]) -> str:
     r"""Return tables as CSV, one line an entry.
 
     The columns are the table's caption, the group's heading, the names of row and column, value, detail and printed
-    value, and whether the entry is the best (true or false) and whether its row is a summary of others.
+    value. The last two say whether the entry is the best, and whether its row is a summary of others.
+
+    Parameters
+    ----------
+    tables : Table
+        Tables.
 
     Examples
     --------
@@ -142,6 +148,7 @@ def write_section(section: Section, folder: str | os.PathLike[str], name: str) -
     Parameters
     ----------
     section : Section
+        What to write.
     folder : path
         Made if it is not there.
     name : str

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from gapmin._utils.extras import how_to_install
 from gapmin._utils.io import write_atomically
 from gapmin.plotting import Figure, draw_svg
 
@@ -29,12 +30,15 @@ class Section:
     Attributes
     ----------
     heading : str
+        What stands above it.
     text : sequence of str
         Paragraphs.
     points : sequence of str
         A list below the text.
     tables : sequence of Table
+        The tables.
     figures : sequence of Figure
+        The figures.
     notes : sequence of str
         Small, below all else: how it was run.
     code : str
@@ -63,13 +67,17 @@ class Report:
     Attributes
     ----------
     title : str
+        What stands above it.
     headline : str
         The result in a sentence.
     sections : sequence of Section
+        The parts, from the top.
     summary : sequence of (str, sequence of str)
         A box in place of the headline: what each part is about, and its sentences.
     warnings : sequence of str
         Below the box.
+    lead : str
+        Above the box: what was asked.
     """
 
     title: str
@@ -77,12 +85,18 @@ class Report:
     sections: Sequence[Section] = field(default_factory=list)
     summary: Sequence[tuple[str, Sequence[str]]] = ()
     warnings: Sequence[str] = ()
+    lead: str = ""
 
 
 def render_html(report: Report) -> str:
     """Return the page.
 
     Text is escaped; figures are drawn as inline SVG. A Content-Security-Policy forbids scripts, and loading anything.
+
+    Parameters
+    ----------
+    report : Report
+        The page.
 
     Examples
     --------
@@ -93,7 +107,7 @@ def render_html(report: Report) -> str:
     try:
         from jinja2 import Environment, PackageLoader, StrictUndefined
     except ImportError as error:
-        raise ImportError('the report is made with jinja2: pip install "gapmin[report]"') from error
+        raise ImportError(f"the report is made with jinja2: {how_to_install('report')}") from error
     numbers = iter(range(1, 1_000_000))
     environment = Environment(
         loader=PackageLoader("gapmin.reporting"),
@@ -134,6 +148,7 @@ def write_html(report: Report, path: str | os.PathLike[str]) -> Path:
     Parameters
     ----------
     report : Report
+        The page.
     path : path
         An existing file there is replaced once the new one is complete.
 

@@ -15,6 +15,7 @@ class Entry:
     Attributes
     ----------
     text : str
+        What it shows.
     detail : str
         Shown smaller beside the text: a standard error, a unit.
     best : bool
@@ -45,7 +46,9 @@ class RowGroup:
     Attributes
     ----------
     heading : str
+        What stands above it.
     rows : sequence of sequence of Entry
+        The rows.
     summary : sequence of sequence of Entry
         Rows that sum up those above: the group's average.
     """
@@ -55,6 +58,9 @@ class RowGroup:
     summary: Sequence[Sequence[Entry]] = ()
 
 
+_LONG_TEXT = 40
+
+
 @dataclass(frozen=True)
 class Table:
     """A table whose first column names the rows; the others hold numbers, or words where `numeric` is False.
@@ -62,6 +68,7 @@ class Table:
     Attributes
     ----------
     caption : str
+        What stands below it.
     header : sequence of str
         One name a column.
     rows : sequence of sequence of Entry
@@ -71,6 +78,7 @@ class Table:
     narrow_header : sequence of str
         The names broken into lines, for a terminal; empty takes `header`.
     numeric : bool
+        Whether cells are numbers.
     notes : sequence of str
         Lines below the table: how it was measured, what was tested.
     groups : sequence of RowGroup
@@ -111,6 +119,11 @@ class Table:
         """Whether any entry has the paper's value beside it."""
         return any(entry.printed for row in self._all_rows() for entry in row)
 
+    @property
+    def has_prose(self) -> bool:
+        """Whether the second column holds sentences, which want room."""
+        return not self.numeric and any(len(row[1].text) > _LONG_TEXT for row in self._all_rows())
+
     def _all_rows(self) -> Iterator[Sequence[Entry]]:
         for part in self.parts:
             yield from (*part.rows, *part.summary)
@@ -119,6 +132,11 @@ class Table:
 
 def shown_name(problem: str) -> str:
     """Write a problem's name for readers.
+
+    Parameters
+    ----------
+    problem : str
+        The name of a problem.
 
     Examples
     --------
@@ -130,6 +148,11 @@ def shown_name(problem: str) -> str:
 
 def quoted_problems(problems: Sequence[str]) -> str:
     """Join names of problems as a sentence does, in quotes, for they may hold commas.
+
+    Parameters
+    ----------
+    problems : sequence of str
+        Names of problems.
 
     Examples
     --------

@@ -20,6 +20,11 @@ NAMES = tuple(_MODULES)
 def get_experiment(name: str) -> Experiment:
     """Return the experiment behind a table or figure.
 
+    Parameters
+    ----------
+    name : str
+        Such as "table2" or "figure1".
+
     Examples
     --------
     >>> from gapmin.reproduce import get_experiment

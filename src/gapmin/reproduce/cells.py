@@ -10,7 +10,7 @@ from functools import cached_property
 from typing import Any, Self
 
 SettingValue = str | int | float | bool | None
-OF_NETWORKS = ("multitask", "epoch")
+OF_NETWORKS = ("multitask", "validation", "epoch")
 """The kinds of cells that train networks, and need PyTorch."""
 
 

@@ -15,6 +15,9 @@ from .store import Outcomes
 if TYPE_CHECKING:
     from gapmin.reporting import Section
 
+SMALL, PAPER = "small", "paper"
+"""The protocols of the networks: what two cores manage, and Appendix C."""
+
 
 @dataclass(frozen=True)
 class Plan:
@@ -29,12 +32,18 @@ class Plan:
         Fewer settings too, where an experiment sweeps over many.
     epochs : int
         Of networks.
+    protocol : "small" or "paper"
+        Of networks: features of frozen ones, or Appendix C.
+    device : str
+        Where networks of the paper's protocol are trained.
     """
 
     splits: int
     seed: int = 0
     quick: bool = False
     epochs: int = 120
+    protocol: str = SMALL
+    device: str = "cpu"
 
     def cells(self, kind: str, problem: str, method: str, /, **setting: SettingValue) -> list[Cell]:
         """Return a cell for each split."""
@@ -153,7 +162,7 @@ class Experiment:
         From what a plan found to a section of the report.
     splits, quick_splits : int
         How many, where the user does not say.
-    needs : tuple of str, or callable that returns one
+    needs : tuple of str, or callable from the protocol to one
         Names of data sets in the catalogue.
     networks : bool
         Whether PyTorch is needed.
@@ -161,6 +170,10 @@ class Experiment:
         Of networks, where the user does not say.
     whole_splits : bool
         Show only splits on which no cell failed: for curves, whose points must be of the same splits.
+    optional : callable
+        From a cell to whether all others are judged without it.
+    about : callable
+        From a plan to what its page says of the protocol.
     """
 
     name: str
@@ -169,15 +182,17 @@ class Experiment:
     show: Callable[[Found], Section]
     splits: int
     quick_splits: int = 1
-    needs: tuple[str, ...] | Callable[[], tuple[str, ...]] = ()
+    needs: tuple[str, ...] | Callable[[str], tuple[str, ...]] = ()
     networks: bool = False
     epochs: int = 120
     quick_epochs: int = 3
     whole_splits: bool = False
+    optional: Callable[[Cell], bool] = lambda cell: False
+    about: Callable[[Plan], str] = lambda plan: "The two protocols are the same here: there is no network."
 
-    def data_sets(self) -> tuple[str, ...]:
+    def data_sets(self, protocol: str = SMALL) -> tuple[str, ...]:
         """Return the names of the data sets that are needed."""
-        return self.needs() if callable(self.needs) else self.needs
+        return self.needs(protocol) if callable(self.needs) else self.needs
 
     def grid(self, plan: Plan) -> list[Cell]:
         """Return the cells of a plan, each once: parts of a table may share some."""
@@ -188,7 +203,7 @@ class Experiment:
         from gapmin.reporting import Section
 
         found = Found(store, plan)
-        lost = found.lost(self.grid(plan))
+        lost = found.lost([each for each in self.grid(plan) if not self.optional(each)])
         if lost:
             # Tables show what there is; nothing is said of who is best when somebody is missing.
             method, problem = lost[0]
@@ -202,11 +217,22 @@ class Experiment:
                 return Section(self.title, points=["On every split some cell failed or is missing: nothing to draw."])
         return self.show(found)
 
-    def plan(self, *, splits: int | None = None, seed: int = 0, quick: bool = False, epochs: int | None = None) -> Plan:
+    def plan(
+        self,
+        *,
+        splits: int | None = None,
+        seed: int = 0,
+        quick: bool = False,
+        epochs: int | None = None,
+        protocol: str = SMALL,
+        device: str = "cpu",
+    ) -> Plan:
         """Return how much to run."""
         return Plan(
             splits or (self.quick_splits if quick else self.splits),
             seed,
             quick,
             epochs or (self.quick_epochs if quick else self.epochs),
+            protocol if self.networks else SMALL,
+            device if self.networks else "cpu",
         )

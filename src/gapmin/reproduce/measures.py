@@ -10,6 +10,7 @@ from .cells import Cell, Measured
 _MEASURES = {
     "transfer": "gapmin.reproduce.transfer:measure",
     "multitask": "gapmin.reproduce.networks:measure",
+    "validation": "gapmin.reproduce.networks:measure_validation",
     "epoch": "gapmin.reproduce.networks:measure_epoch",
     "weights": "gapmin.reproduce.transfer:measure_weights",
     "gap": "gapmin.reproduce.transfer:measure_source_gap",

@@ -10,7 +10,7 @@ from pathlib import Path
 from gapmin._utils.io import write_atomically
 
 from . import NAMES
-from .experiment import Plan
+from .experiment import PAPER, SMALL, Plan
 from .store import StoreError
 
 PLANS = "plans.json"
@@ -32,10 +32,13 @@ def read_plans(folder: Path) -> dict[str, Plan]:
 
 
 def _plan(kept: Mapping[str, object]) -> Plan:
-    values = {field.name: kept[field.name] for field in fields(Plan)}
+    # Plans of before there were two protocols do not name theirs.
+    values = {each.name: kept.get(each.name, each.default) for each in fields(Plan)}
     for name, value in values.items():
-        if type(value) is not (bool if name == "quick" else int):
+        if type(value) is not {"quick": bool, "protocol": str, "device": str}.get(name, int):
             raise ValueError(f"{name} is {value!r}")
+    if values["protocol"] not in (SMALL, PAPER):
+        raise ValueError(f"protocol is {values['protocol']!r}")
     return Plan(**values)  # type: ignore[arg-type]
 
 

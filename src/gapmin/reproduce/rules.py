@@ -24,8 +24,8 @@ def measure(cell: Cell) -> Measured:
 
     Notes
     -----
-    1. The logistic loss of each round's learner under the weights it was trained with, and that of the learner of the
-       round before under the same weights, both averaged over the rounds from the second on.
+    1. The logistic loss of each round's learner under the weights it was trained with. Also that of the learner of the
+       round before under the same weights. Both are averaged over the rounds from the second on.
     2. The largest weight of a row after any round, and 1 / sqrt(N_T).
     3. The target's share of the weight at the end, and when all rows weigh the same.
     4. The performance gap of Definition 5 (`it`) under the weights at hand, those of the start and those of the end,

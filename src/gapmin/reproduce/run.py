@@ -7,12 +7,13 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from gapmin._utils.extras import how_to_install
 from gapmin.datasets.catalogue import fetch
 from gapmin.reporting import Report, Section, write_html, write_section
 
 from . import NAMES, get_experiment
 from .cells import OF_NETWORKS, Cell, Outcome
-from .experiment import Experiment, Plan
+from .experiment import SMALL, Experiment, Plan
 from .plans import read_plans, write_plans
 from .printed import Note
 from .printed import notes as misprints
@@ -24,17 +25,17 @@ PAGE = "reproduction.html"
 TITLE = "Gap Minimization for Knowledge Sharing and Transfer, reproduced"
 
 
-def lacking(experiment: Experiment) -> str:
+def lacking(experiment: Experiment, plan: Plan) -> str:
     """Say what an experiment cannot be run without; empty where all is there, or was downloaded just now."""
     if experiment.networks and importlib.util.find_spec("torch") is None:
-        return 'PyTorch is not installed: run pip install "gapmin[deep]"'
+        return f"PyTorch is not installed: {how_to_install('deep')}"
     try:
-        for name in experiment.data_sets():
+        for name in experiment.data_sets(plan.protocol):
             fetch(name)
-        for problem in {cell.problem for cell in experiment.grid(Plan(1)) if experiment.networks}:
+        for problem in {cell.problem for cell in experiment.grid(plan) if experiment.networks}:
             from . import networks
 
-            networks.check_weights(problem)
+            networks.check(problem, plan.protocol)
     except (FileNotFoundError, ValueError) as error:
         return str(error)
     return ""
@@ -42,10 +43,11 @@ def lacking(experiment: Experiment) -> str:
 
 def prepare(cells: Sequence[Cell]) -> None:
     """Make ready what takes long and all workers need: features of images."""
-    for problem in dict.fromkeys(cell.problem for cell in cells if cell.kind in OF_NETWORKS):
+    in_networks = [cell for cell in cells if cell.kind in OF_NETWORKS]
+    for problem, protocol in dict.fromkeys((each.problem, each.values.get("protocol", SMALL)) for each in in_networks):
         from . import networks
 
-        networks.prepare(problem)
+        networks.prepare(problem, str(protocol))
 
 
 @dataclass(frozen=True)
@@ -138,9 +140,13 @@ def _section(name: str, plan: Plan, store: Store) -> Section:
     failed = [outcome for outcome in there if outcome.failure]
     section = shown.section(store, plan)
     versions = "; ".join(sorted({outcome.version for outcome in there}))
+    hours = sum(outcome.seconds for outcome in there) / 3600
     notes = [
+        shown.about(plan),
         *(f"In print, {' '.join(filter(None, note.cell))}: {note.text}" for note in _misprints(name)),
-        f"{len(outcomes)} cells, {plan.splits} splits, seed {plan.seed}{', quick' * plan.quick}. Run with {versions}.",
+        f"{len(there)} of {len(outcomes)} cells have run, {plan.splits} splits, seed {plan.seed}"
+        f"{', quick' * plan.quick}, {hours:.1f} hours on one core of a machine that did other work too. "
+        f"Run with {versions}.",
     ]
     if failed:
         notes.append(

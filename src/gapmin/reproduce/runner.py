@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cache, partial
 from importlib.metadata import version
 
+from gapmin._utils.extras import how_to_install
 from gapmin._utils.parallel import one_thread, run_parallel
 from gapmin._version import __version__
 
@@ -21,7 +22,7 @@ from .cells import OF_NETWORKS, Cell, Measured, Outcome
 from .measures import find_measure
 from .store import Outcomes
 
-Measure = Callable[[Cell], Measured]
+MeasureCell = Callable[[Cell], Measured]
 Completed = Callable[[Sequence[Cell]], Iterator[Outcome]]
 """Runs cells and hands out their outcomes as they come, in any order."""
 
@@ -34,7 +35,7 @@ class WorkersLostError(RuntimeError):
     """Worker processes were killed again and again."""
 
 
-def run_cell(cell: Cell, measure: Measure | None = None) -> Outcome:
+def run_cell(cell: Cell, measure: MeasureCell | None = None) -> Outcome:
     """Run one cell, on one thread wherever it runs; an error is part of the outcome.
 
     `measure` is what measures it; by default what measures cells of its kind.
@@ -121,7 +122,7 @@ class _TimeLeft:
         return self.share
 
 
-def on_this_machine(n_jobs: int = -1, measure: Measure | None = None) -> Completed:
+def on_this_machine(n_jobs: int = -1, measure: MeasureCell | None = None) -> Completed:
     """Run cells in processes of this machine, started anew where some are killed; `measure` as in `run_cell`."""
 
     def completed(cells: Sequence[Cell]) -> Iterator[Outcome]:
@@ -156,7 +157,7 @@ def on_dask(address: str, timeout: float = 10.0) -> Completed:
         from dask.distributed import Client, as_completed
         from distributed.comm.addressing import get_address_host_port
     except ImportError as error:
-        raise ImportError('a cluster is reached with Dask: run pip install "gapmin[dask]"') from error
+        raise ImportError(f"a cluster is reached with Dask: {how_to_install('dask')}") from error
     # A client that finds nobody leaves threads behind: knock first.
     socket.create_connection(get_address_host_port(address, strict=True), timeout).close()
     client = Client(address, timeout=timeout, set_as_default=False)

@@ -15,6 +15,9 @@ from gapmin._utils.io import atomic_path
 from .cells import Cell, Outcome
 
 JOURNAL, TABLE, LOCK = "results.jsonl", "results.parquet", ".results.lock"
+STORE_FORMAT = 1
+"""Of the table, in the metadata of its file; files of before it was written there are of this format too."""
+_FORMAT_KEY = b"gapmin_results_format"
 
 
 class StoreError(Exception):
@@ -130,7 +133,14 @@ def _read_table(table: Path) -> list[Outcome]:
     import pyarrow.parquet as pq
 
     try:
-        return [Outcome.from_record(record) for record in pq.read_table(table).to_pylist()]
+        read = pq.read_table(table)
+        kept = int((read.schema.metadata or {}).get(_FORMAT_KEY, STORE_FORMAT))
+        if kept > STORE_FORMAT:
+            raise StoreError(
+                f"{table} has format {kept}, and this gapmin reads up to {STORE_FORMAT}: use the newer gapmin that "
+                "wrote it, or name another folder with --out"
+            )
+        return [Outcome.from_record(record) for record in read.to_pylist()]
     except (pa.ArrowException, OSError, ValueError, KeyError, TypeError) as error:
         said = str(error).splitlines()[0] if str(error) else type(error).__name__
         raise StoreError(f"{table} is damaged ({said}): move it away, its cells will be run again") from error
@@ -141,7 +151,8 @@ def _schema() -> Any:
 
     columns = [*(field.name for field in fields(Cell)), "error", "found", "failure", "seconds", "version"]
     types = {"split": pa.int64(), "seed": pa.int64(), "error": pa.float64(), "seconds": pa.float64()}
-    return pa.schema([(name, types.get(name, pa.string())) for name in columns])
+    metadata = {_FORMAT_KEY: str(STORE_FORMAT).encode()}
+    return pa.schema([(name, types.get(name, pa.string())) for name in columns], metadata=metadata)
 
 
 @contextmanager

@@ -7,13 +7,18 @@ import io
 import json
 import platform
 import re
+import sys
 import zipfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from types import ModuleType
 from typing import Any
 
 import numpy as np
 import scipy
 import sklearn
 
+from gapmin._utils.extras import how_to_install
 from gapmin._utils.text import one_line
 from gapmin._version import __version__
 from gapmin.saved._archive import COPY_AGAIN, FACTS, SCHEMA, Archive, ContentError, checksum, parse
@@ -25,10 +30,29 @@ MODEL_FORMAT = 3
 def import_skops() -> Any:
     """Return the package, or say what to install."""
     try:
-        importlib.import_module("skops.io")
+        with _no_array_adapters():
+            importlib.import_module("skops.io")
     except ImportError as error:
-        raise ImportError('skops missing: run pip install "gapmin[cli]"') from error
+        raise ImportError(f"skops missing: {how_to_install('cli')}") from error
     return importlib.import_module("skops")
+
+
+@contextmanager
+def _no_array_adapters() -> Iterator[None]:
+    """Hide scikit-learn's adapters of other array libraries for a while.
+
+    skops looks for estimators in every module of scikit-learn, and to import an adapter is to import its library: 2
+    seconds for PyTorch, which no model file needs.
+    """
+    names = [f"sklearn.externals.array_api_compat.{library}" for library in ("cupy", "dask", "torch")]
+    hidden = {name: ModuleType(name) for name in names if name not in sys.modules}
+    sys.modules.update(hidden)
+    try:
+        yield
+    finally:
+        for name, empty in hidden.items():
+            if sys.modules.get(name) is empty:
+                del sys.modules[name]
 
 
 def versions_here() -> dict[str, str]:
@@ -61,7 +85,7 @@ def read_facts(archive: Archive, newest: int, kinds: dict[str, Any]) -> dict[str
     if number > newest:
         raise ContentError(
             f"it has format {number} and gapmin {__version__} reads up to {newest}",
-            "pip install --upgrade gapmin, or fit the model again",
+            "install a newer gapmin, or fit the model again",
         )
     if number < newest:
         versions = facts.get("versions")

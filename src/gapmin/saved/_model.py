@@ -105,6 +105,7 @@ def load_model(path: str | os.PathLike[str]) -> SavedModel:
     Parameters
     ----------
     path : path
+        The file of a saved model.
 
     Returns
     -------

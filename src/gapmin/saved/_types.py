@@ -2,8 +2,8 @@
 
 What belongs here: classes whose methods call no function that they were given, and that hand nothing of their state to
 compiled code unless `_compiled.py` checks it. That leaves out, of what skops would trust by itself, every function,
-method, ``partial`` and ``operator`` object, nearest neighbours and support vector machines (compiled code that follows
-stored indices), sparse and masked arrays, bytes, sets, and everything else that is not named below.
+method, ``partial`` and ``operator`` object. It also leaves out nearest neighbours and support vector machines (compiled
+code that follows stored indices), sparse and masked arrays, bytes, sets, and everything else that is not named below.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ GAPMIN_ESTIMATORS = (
     "gapmin.boosting.transferboost.TransferBoostClassifier",
     "gapmin.linear._logistic.WeightedLogisticRegression",
     *_of("gapmin.linear.feature_transfer", "FeatureTransferClassifier", "FeatureTransferRegressor"),
+    *_of("gapmin.linear.gap_projection", "GapProjectionClassifier", "GapProjectionRegressor"),
     *_of("gapmin.linear.gap_weighting", "GapWeightingClassifier", "GapWeightingRegressor"),
     *_of("gapmin.linear.hypothesis_transfer", "HypothesisTransferClassifier", "HypothesisTransferRegressor"),
     *_of("gapmin.linear.instance_weighting", "InstanceWeightingClassifier", "InstanceWeightingRegressor"),

@@ -6,6 +6,7 @@ which the extra ``cli`` brings.
 """
 
 from ._messages import TableError
+from .affinity import TaskAffinity, task_affinity
 from .compare import check_study, compare_study
 from .comparison import TableComparison
 from .curve import LabelSaving
@@ -17,6 +18,9 @@ from .result import LearningCurve, StudyComparison, Summary
 from .schema import Column, Schema
 from .splits import RowDivision, read_division
 from .study import Study, StudyFiles, read_study
+from .task_model import TaskModel
+from .task_study import TaskStudy, study_tasks
+from .task_table import TaskTable, read_task_table
 
 __all__ = [
     "ALL_SOURCES",
@@ -38,6 +42,10 @@ __all__ = [
     "TableComparison",
     "TableError",
     "TableFile",
+    "TaskAffinity",
+    "TaskModel",
+    "TaskStudy",
+    "TaskTable",
     "ValueScores",
     "check_study",
     "compare_study",
@@ -46,4 +54,7 @@ __all__ = [
     "read_study",
     "read_table",
     "read_tables",
+    "read_task_table",
+    "study_tasks",
+    "task_affinity",
 ]

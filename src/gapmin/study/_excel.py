@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from gapmin._utils.extras import how_to_install
 from gapmin._utils.text import one_line, quoted
 
 from ._limits import check_width, check_workbook_size
@@ -28,9 +29,7 @@ def read_excel(path: Path, notes: list[str]) -> pd.DataFrame:
     try:
         import openpyxl
     except ImportError as error:
-        raise ImportError(
-            f'{path} is read with openpyxl, which is not installed: pip install "gapmin[excel]"'
-        ) from error
+        raise ImportError(f"{path} is read with openpyxl, which is not installed: {how_to_install('excel')}") from error
     try:
         most_cells = max(_FEWEST_CELLS, _check_archive(path))
         with warnings.catch_warnings():

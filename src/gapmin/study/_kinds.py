@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from gapmin._utils.options import option
 from gapmin._utils.text import counted, quoted
 
 from ._dates import days_come_first
@@ -93,7 +94,9 @@ def choose_columns(
         notes.append(f"the same or alike in {counted(len(differing) - _FEW_NOTES, 'more column')}")
     texts = [column.name for column in columns if column.kind == "text"]
     if texts:
-        notes.append(f"{name_columns(texts)}: free text; its most common words are used (--no-text leaves it out)")
+        notes.append(
+            f"{name_columns(texts)}: free text; its most common words are used ({option('no-text')} leaves it out)"
+        )
     many = [column.name for column in columns if len(column.levels) > MOST_LEVELS]
     if many:
         notes.append(f"{name_columns(many)}: more than {MOST_LEVELS} different texts; the rarest are pooled as one")
@@ -213,7 +216,7 @@ def _is_free_text(largest: Profile) -> bool:
 def _is_measure(full: Mapping[str, Profile], shares: Mapping[str, float]) -> bool:
     """Whether a column is of numbers, with stray words here and there.
 
-    Either hardly any value of any file is a word; or at least half of the files are so clean, in no file do words
+    Either hardly any value of any file is a word. Or at least half of the files are so clean, in no file do words
     outnumber numbers, and there are more different numbers than a category may have levels: dirt of some files.
     """
     n_clean = sum(share >= MOSTLY for share in shares.values())
@@ -228,7 +231,7 @@ def _is_measure(full: Mapping[str, Profile], shares: Mapping[str, float]) -> boo
 def _one_word_hint(full: Mapping[str, Profile]) -> str:
     """Return what to do where a single word stands among numbers."""
     words = {text for seen in full.values() for text in seen.counts if np.isnan(parse_number(text))}
-    return f"if {quoted(*words)} means missing, add --na {quoted(*words)}" if len(words) == 1 else ""
+    return f"if {quoted(*words)} means missing, add {option('na', *words)}" if len(words) == 1 else ""
 
 
 def _levels(profiles: Iterable[Profile]) -> tuple[str, ...]:
@@ -248,7 +251,7 @@ def _constant_notes(names: Sequence[str], found: Mapping[str, Mapping[str, _InFi
             if varies and each.only is not None and each.n_values >= max(FEWEST_COUNTED, each.n_missing):
                 notes.append(
                     f"column {quoted(name)} has no value but {quoted(each.only)} in {file}, and varies elsewhere: "
-                    f"kept; if it means missing, add --na {quoted(f'{name}={each.only}')}"
+                    f"kept; if it means missing, add {option('na', f'{name}={each.only}')}"
                 )
     more = len(notes) - _FEW_NOTES
     return [*notes[:_FEW_NOTES], *([f"the same in {counted(more, 'more column')}"] if more > 0 else [])]
@@ -257,7 +260,7 @@ def _constant_notes(names: Sequence[str], found: Mapping[str, Mapping[str, _InFi
 def _drop_notes(
     left_out: Mapping[str, list[str]], found: Mapping[str, Mapping[str, _InFile]], files: Sequence[str]
 ) -> list[str]:
-    keep = "; --keep COLUMN uses one"
+    keep = f"; {option('keep')} uses one"
     reasons = {
         "empty": f"without a value in the target {files[0]}",
         "constant": "with the same value in every row",

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from gapmin._utils.options import option
 from gapmin._utils.text import counted, listed, quoted
 
 from ._limits import LONGEST_LABEL
@@ -20,7 +21,6 @@ if TYPE_CHECKING:
 
 FEWEST_TARGET_ROWS = 10
 _MOST_CODES, _ROWS_PER_CODE = 10, 3
-_OVERRIDE = "--task overrides"
 
 
 @dataclass(frozen=True)
@@ -53,7 +53,7 @@ def plan_labels(labels: pd.Series, file: str, task: str | None, n_unlabelled: in
     name = quoted(labels.name)
     if task is None:
         task, why = _infer_task(labels, kind, why)
-        note = f"the task is {task}, because {why} ({_OVERRIDE})"
+        note = f"the task is {task}, because {why} ({option('task')} overrides)"
     else:
         note = f"the task is {task}, as asked"
     if task == "regression":
@@ -61,25 +61,26 @@ def plan_labels(labels: pd.Series, file: str, task: str | None, n_unlabelled: in
         if np.ptp(numbers) == 0:
             raise TableError(
                 f"{file} has the same label {numbers[0]:g} in all {len(labels):,} rows of column {name}: "
-                "there is nothing to predict; name another column with --label"
+                f"there is nothing to predict; name another column with {option('label')}"
             )
         return LabelPlan(task, "number" if kind == "number" else "integer", None, note)
     if kind == "number":
         raise TableError(
-            f"{file} has fractional labels such as {_fraction(labels)} in column {name}: use --task regression, or put "
-            "the labels in classes first"
+            f"{file} has fractional labels such as {_fraction(labels)} in column {name}: use "
+            f"{option('task', 'regression')}, or put the labels in classes first"
         )
     classes = tuple(np.unique(to_classes(labels, kind)).tolist())
     if len(classes) < 2:
         raise TableError(
             f"{file} has one class ({quoted(classes[0])}) in all {len(labels):,} rows of column {name}"
             f"{_others(n_unlabelled)}: "
-            "add target rows of another class, or name another column with --label"
+            f"add target rows of another class, or name another column with {option('label')}"
         )
     if len(classes) > max(_MOST_CODES, len(labels) / 2):
         raise TableError(
             f"{file} has {len(classes):,} classes in {len(labels):,} rows of column {name}, such as "
-            f"{listed(classes, 2)}: name a column with fewer classes, or use --task regression if they are numbers"
+            f"{listed(classes, 2)}: name a column with fewer classes, or use "
+            f"{option('task', 'regression')} if they are numbers"
         )
     return LabelPlan(task, kind, classes, note)
 
@@ -166,7 +167,7 @@ def _kind(labels: pd.Series, file: str, task: str | None) -> tuple[str, str]:
         if len(texts[row]) > LONGEST_LABEL:
             raise TableError(
                 f"{file} has a label of {len(texts[row]):,} characters at {at_row(labels.index[row])} in column "
-                f"{quoted(labels.name)}, more than {LONGEST_LABEL:,}: name a column of classes with --label"
+                f"{quoted(labels.name)}, more than {LONGEST_LABEL:,}: name a column of classes with {option('label')}"
             )
         return "text", f"the labels are texts such as {quoted(texts[0])}"
     values = as_numbers(labels)
@@ -194,7 +195,8 @@ def _regression_labels(labels: pd.Series, file: str) -> NDArray[np.float64]:
         row = int(np.argmax(wrong))
         raise TableError(
             f"{file} has the label {quoted(labels.iloc[row])} at {at_row(labels.index[row])} in column "
-            f"{quoted(labels.name)}, which is no number: mend it, leave it empty, or use --task classification"
+            f"{quoted(labels.name)}, which is no number: mend it, leave it empty, or use "
+            f"{option('task', 'classification')}"
         )
     if (np.abs(numbers) > LARGEST).any():
         row = int(np.argmax(np.abs(numbers) > LARGEST))

@@ -7,6 +7,7 @@ from collections.abc import Collection, Iterable, Sequence
 from itertools import chain, count
 from typing import Any
 
+from gapmin._utils.extras import how_to_install
 from gapmin._utils.text import listed, quoted
 
 
@@ -70,5 +71,5 @@ def import_pandas() -> Any:
     try:
         import pandas
     except ImportError as error:
-        raise ImportError('files are read with pandas, which is not installed: pip install "gapmin[cli]"') from error
+        raise ImportError(f"files are read with pandas, which is not installed: {how_to_install('cli')}") from error
     return pandas

@@ -69,7 +69,7 @@ def from_json(about: Mapping[str, Any]) -> dict[str, Any]:
             **{name: [_text(each) for each in asked[name]] for name in ("drop", "na", "keep")},
             "text": bool(asked["text"]),
             "seed": int(asked["seed"]),
-            **{name: None if asked.get(name) is None else _text(asked[name]) for name in ("group", "time")},
+            **{name: None if asked.get(name) is None else _text(asked[name]) for name in ("scoring", "group", "time")},
         },
     }
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from gapmin._utils.options import option
 from gapmin._utils.text import format_number, listed, quoted
 
 from ._messages import name_columns
@@ -135,7 +136,7 @@ def find_codes(
     for name, least in zeros.items():
         notes.append(
             f"column {quoted(name)} has zeros far below every other value (the next is {format_number(least)}): kept; "
-            f"if they mean missing, add --na {quoted(f'{name}=0')}"
+            f"if they mean missing, add {option('na', f'{name}=0')}"
         )
     return found
 

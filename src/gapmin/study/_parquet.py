@@ -6,6 +6,8 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from gapmin._utils.extras import how_to_install
+
 from ._limits import check_parquet_size, check_width
 from ._messages import TableError, name_columns
 
@@ -21,7 +23,7 @@ def read_parquet(path: Path, notes: list[str]) -> pd.DataFrame:
     try:
         import pyarrow as pa
     except ImportError as error:
-        raise ImportError(f'{path} is read with pyarrow, which is not installed: pip install "gapmin[cli]"') from error
+        raise ImportError(f"{path} is read with pyarrow, which is not installed: {how_to_install('cli')}") from error
     try:
         frame, gone = _read(path)
     except TableError:

@@ -35,14 +35,23 @@ def transfer_model(
     task: str,
     seed: int,
     *,
+    scoring: Any = None,
     cv: Any = None,
     time_limit: float | None = None,
     n_jobs: int | None = None,
     verbose: int = 0,
 ) -> Any:
-    """Return the estimator of every study: columns were aligned by name, the rest are defaults."""
+    """Return the estimator of every study: columns were aligned by name, and what is not given are defaults."""
     kind: Any = TransferClassifierCV if task == "classification" else TransferRegressorCV
-    return kind(aligned=True, cv=cv, time_limit=time_limit, n_jobs=n_jobs, random_state=seed, verbose=verbose)
+    return kind(
+        aligned=True,
+        scoring=scoring,
+        cv=cv,
+        time_limit=time_limit,
+        n_jobs=n_jobs,
+        random_state=seed,
+        verbose=verbose,
+    )
 
 
 def prepared(

@@ -20,7 +20,16 @@ from .answer import MAX_SEARCH_ROWS, column_names, gather, named, prepared, sear
 from .curve import LabelSaving, curve_sizes, labels_needed
 from .drift import measure_drift
 from .methods import MODEL, TARGET_ONLY
-from .metrics import StudyMetric, class_scores, read_metric, score, score_methods, score_warnings, value_scores
+from .metrics import (
+    StudyMetric,
+    class_scores,
+    read_metric,
+    score,
+    score_methods,
+    score_warnings,
+    scoring_of,
+    value_scores,
+)
 from .nested import MOST_SHUFFLED, HeldOut, NestedData, from_evidence, joined, run_fold
 from .result import NESTED, SHARED_ROWS, LearningCurve, StudyComparison
 from .splits import OuterFold, RowDivision, outer_folds
@@ -46,7 +55,7 @@ _WIDTH = 1.96
 def compare_study(
     study: Study,
     *,
-    metric: str | None = None,
+    scoring: str | None = None,
     division: RowDivision | None = None,
     quick: bool = False,
     time_limit: float | None = None,
@@ -64,9 +73,9 @@ def compare_study(
     ----------
     study : Study
         From `gapmin.study.read_study`.
-    metric : str or None, default=None
-        What is reported, such as "roc_auc" or "mean_absolute_error"; None takes the error rate or the root mean
-        squared error. The model does not depend on it.
+    scoring : str or None, default=None
+        What is reported, such as "roc_auc" or "mean_absolute_error", and by what settings within a kind of learner
+        are chosen, as `Transfer*CV` does; None takes the error rate or the root mean squared error.
     division : RowDivision or None, default=None
         Groups of rows that stay together, or the time of the target's rows; from `gapmin.study.read_division`.
     quick : bool, default=False
@@ -78,6 +87,7 @@ def compare_study(
     n_jobs : int or None, default=None
         Processes. The result does not depend on it.
     random_state : int, default=0
+        Seed.
     on_progress : callable
         Given the share of the work that is done and what is being done.
 
@@ -87,7 +97,7 @@ def compare_study(
     """
     start = time.perf_counter()
     check_study(study)
-    asked = read_metric(metric, study.schema.task)
+    asked = read_metric(scoring, study.schema.task)
     if n_splits < 2:
         raise ValueError(f"n_splits is {n_splits}: use an integer of at least 2")
     if time_limit is not None and not time_limit > 0:
@@ -100,7 +110,12 @@ def compare_study(
     rows = _stacked(study, division)
     prepare, X = prepared(study.schema, rows.frame, rows.domain < 0, random_state)
     model = transfer_model(
-        study.schema.task, random_state, cv=division.inner_cv(), time_limit=time_limit, n_jobs=n_jobs
+        study.schema.task,
+        random_state,
+        scoring=scoring_of(asked, rows.y[rows.domain < 0]),
+        cv=division.inner_cv(),
+        time_limit=time_limit,
+        n_jobs=n_jobs,
     )
     part = 0.95 if quick else 0.15
     found = gather(
@@ -119,7 +134,9 @@ def compare_study(
         simplified = [f"The time limit of {time_limit:g} s leaves no time for more.", *QUICK]
     held_out = from_evidence(model, found, classes)
     if not simplified:
-        data, folds = _nested(study, rows, codes, division, n_splits, random_state, with_curve=bool(evidence.used))
+        data, folds = _nested(
+            study, rows, codes, division, asked, n_splits, random_state, with_curve=bool(evidence.used)
+        )
         nested, failure = _run_folds(
             data,
             folds,
@@ -211,6 +228,7 @@ def _nested(
     rows: _Stacked,
     codes: NDArray[Any],
     division: RowDivision,
+    metric: StudyMetric,
     n_splits: int,
     seed: int,
     *,
@@ -229,7 +247,9 @@ def _nested(
     # By time each fold trains on another number of rows; and where no source is used there is no saving to read off.
     sizes = curve_sizes(n_train) if division.time is None and with_curve else ()
     columns = tuple(column.name for column in schema.columns)[:MOST_SHUFFLED]
-    data = NestedData(rows.frame, codes, rows.domain, rows.groups, schema, division.inner_cv(), sizes, columns, seed)
+    data = NestedData(
+        rows.frame, codes, rows.domain, rows.groups, schema, division.inner_cv(), sizes, columns, metric, seed
+    )
     return data, folds
 
 
@@ -271,7 +291,13 @@ def _importance(columns: tuple[str, ...], rise: Array) -> tuple[ColumnImportance
 
 
 def check_study(study: Study) -> None:
-    """Raise a `TableError` where a target has too few rows to say anything."""
+    """Raise a `TableError` where a target has too few rows to say anything.
+
+    Parameters
+    ----------
+    study : Study
+        The tables as they were read.
+    """
     y = study.target[1]
     if y.size < FEWEST_TARGET_ROWS:
         raise TableError(
@@ -292,7 +318,7 @@ def check_study(study: Study) -> None:
 
 
 def _distinct(names: Iterable[str]) -> tuple[str, ...]:
-    """Return names of which none is there twice, and none is that of the target.
+    """Return names that are all different, and different from that of the target.
 
     Examples
     --------

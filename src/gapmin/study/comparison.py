@@ -35,15 +35,20 @@ class TableComparison:
         The tables as they were compared.
     files : StudyFiles
         What was given.
+    scoring : str or None
+        What was reported, and what settings were chosen by.
     group, time : str or None
         Columns that say how rows may be divided.
     random_state : int
+        Seed.
     n_jobs : int or None
+        Processes or threads. The result does not depend on it.
     """
 
     result: StudyComparison
     study: Study
     files: StudyFiles
+    scoring: str | None = None
     group: str | None = None
     time: str | None = None
     random_state: int = 0
@@ -67,10 +72,23 @@ class TableComparison:
     def fit(self) -> StudyModel:
         """Return the model that was judged, fitted to all rows: ``model.predict(frame)``, ``model.save(path)``."""
         files = replace(self.files, max_source_rows=None)
-        return fit_study(files, group=self.group, time=self.time, n_jobs=self.n_jobs, random_state=self.random_state)
+        return fit_study(
+            files,
+            scoring=self.scoring,
+            group=self.group,
+            time=self.time,
+            n_jobs=self.n_jobs,
+            random_state=self.random_state,
+        )
 
     def report(self, path: FilePath) -> Path:
-        """Write the report, an HTML page, and return where it is."""
+        """Write the report, an HTML page, and return where it is.
+
+        Parameters
+        ----------
+        path : path
+            The file to write.
+        """
         from gapmin.reporting.html import write_html
 
         from .page import study_report
@@ -80,7 +98,8 @@ class TableComparison:
         # The page shows the Python that does the same, which it cannot of frames.
         shown = None if isinstance(given, Mapping) or not all(map(is_path, every)) else self.files
         made_with = study_files(self.study, self.files.tables())
-        return write_html(study_report(self.result, shown, made_with), path)
+        options = {"scoring": self.scoring, "group": self.group, "time": self.time}
+        return write_html(study_report(self.result, shown, made_with, options=options), path)
 
     def to_frame(self) -> pd.DataFrame:
         """Return a frame with a row for each source: verdict, rows, evidence, weight."""
@@ -108,6 +127,7 @@ def compare(
     keep: Sequence[str] = (),
     text: bool = True,
     max_source_rows: int | None = None,
+    scoring: str | None = None,
     group: str | None = None,
     time: str | None = None,
     n_jobs: int | None = None,
@@ -139,6 +159,9 @@ def compare(
         Use the words of free text; False leaves such columns out.
     max_source_rows : int, optional
         At most so many rows of each source are compared, drawn at random.
+    scoring : str or None, default=None
+        What is reported, and by what settings within a kind of learner are chosen, as `Transfer*CV` does: "roc_auc",
+        "mean_absolute_error" and so on. None takes the error rate or the root mean squared error.
     group : str, optional
         A column, such as a patient: rows with one value are never divided between training and testing. No predictor.
     time : str, optional
@@ -146,8 +169,9 @@ def compare(
     n_jobs : int or None, default=None
         Processes. The answer does not depend on it.
     random_state : int, default=0
+        Seed.
     **options
-        Further options of `gapmin.study.compare_study`: `metric`, `quick`, `time_limit`, `n_splits`.
+        Further options of `gapmin.study.compare_study`: `quick`, `time_limit`, `n_splits`.
 
     Returns
     -------
@@ -177,5 +201,7 @@ def compare(
     check_division(files.tables()[0], group, time)
     study = files.read(random_state)
     division = read_division(study, files.inputs(), group, time)
-    result = compare_study(study, division=division, n_jobs=n_jobs, random_state=random_state, **options)
-    return TableComparison(result, study, files, group, time, random_state, n_jobs)
+    result = compare_study(
+        study, scoring=scoring, division=division, n_jobs=n_jobs, random_state=random_state, **options
+    )
+    return TableComparison(result, study, files, scoring, group, time, random_state, n_jobs)

@@ -71,8 +71,8 @@ def draw_rows(y: NDArray[np.generic], size: int, order: NDArray[np.intp], classe
 def labels_needed(sizes: Sequence[int], alone: Sequence[float], reached: float, at: int) -> LabelSaving:
     """Say how many rows the target alone needs for an error that the sources reach with `at` rows.
 
-    Between the sizes of the curve the error is taken as a line over the log of the rows; beyond, as a power law
-    fitted to all of the curve, up to ten times the largest size.
+    Between the sizes of the curve the error is taken as a line over the log of the rows. Beyond, it is taken as a power
+    law fitted to all of the curve, up to ten times the largest size.
 
     Parameters
     ----------

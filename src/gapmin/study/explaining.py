@@ -45,7 +45,7 @@ def explain_files(
         When a file is not the one that the model was made with, or a column is in none of them.
     """
     paths = _match_files(model, target, sources)
-    asked = {name: value for name, value in model.asked.items() if name not in ("seed", "group", "time")}
+    asked = {name: value for name, value in model.asked.items() if name not in ("seed", "scoring", "group", "time")}
     study = StudyFiles(paths[0], paths[1:], model.schema.label, **asked).read()
     X, y, sample_domain = study.stack()
     fitted = model.pipeline[-1]

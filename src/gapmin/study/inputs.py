@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from gapmin._utils.extras import how_to_install
 from gapmin._utils.text import quoted
 
 from ._limits import check_regular
@@ -123,7 +124,7 @@ def _from_polars(frame: Any) -> pd.DataFrame:
         made: pd.DataFrame = frame.to_pandas()
     except ImportError as error:
         raise ImportError(
-            'polars frames are read with pyarrow, which is not installed: pip install "gapmin[cli]"'
+            f"polars frames are read with pyarrow, which is not installed: {how_to_install('cli')}"
         ) from (error)
     return made
 

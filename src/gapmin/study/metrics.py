@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -31,6 +31,7 @@ class StudyMetric:
     name : str
         As it is shown.
     higher_is_better : bool
+        Whether larger values are better.
     """
 
     name: str
@@ -38,6 +39,11 @@ class StudyMetric:
 
     def shown(self, value: float) -> str:
         """Return a value as a sentence has it.
+
+        Parameters
+        ----------
+        value : float
+            A value of the metric.
 
         Examples
         --------
@@ -47,7 +53,13 @@ class StudyMetric:
         return f"{100 * value:.1f}%" if self.name in PERCENT else format_number(value)
 
     def loss(self, value: float) -> float:
-        """Return a number that falls where the metric gets better."""
+        """Return a number that falls where the metric gets better.
+
+        Parameters
+        ----------
+        value : float
+            A value of the metric.
+        """
         return 1 - value if self.higher_is_better else value
 
 
@@ -95,22 +107,48 @@ def score(metric: StudyMetric, predicted: Mapping[Any, Array], y: NDArray[Any], 
     `None` among the keys stands for the target alone; ``(key, "change")`` is the score of a key less that one's.
     """
     codes = np.arange(n_classes) if n_classes else None
-    plain = metric.name in (ERROR_RATE, RMSE)
-    scoring = Scoring(
-        (metric.name,), () if plain else (_scorer(metric, y, n_classes),), codes, codes, already_mixed=True
-    )
+    measure = None if metric.name in (ERROR_RATE, RMSE) else _measure(metric, y)
+    scoring = Scoring((metric.name,), () if measure is None else (measure,), codes, codes, already_mixed=True)
     return scoring.score(metric.name, {key: each[None] for key, each in predicted.items()}, y)
 
 
-def _scorer(metric: StudyMetric, y: NDArray[Any], n_classes: int) -> Any:
-    every = np.unique(y)
+MetricFunction = Callable[[Any, Any, NDArray[Any]], float]
+"""As a scorer of scikit-learn: given a fitted model, X and y."""
 
-    def of_rows(model: Any, rows: Any, labels: NDArray[Any]) -> float:
-        if not n_classes:
-            return float(_OF_VALUES[metric.name](labels, model.predict(rows)))
-        return _of_classes(metric.name, model.predict_proba(rows), labels, every)
 
-    return of_rows
+def scoring_of(metric: StudyMetric, y: NDArray[Any]) -> MetricFunction | None:
+    """Return the `scoring` of `Transfer*CV` that chooses settings by a metric: the higher, the better.
+
+    None for the error rate and the root mean squared error, which are what it takes by default.
+
+    Parameters
+    ----------
+    metric : StudyMetric
+    y : ndarray
+        The target's labels: which of two classes is the rarer.
+    """
+    if metric.name in (ERROR_RATE, RMSE):
+        return None
+    measure, sign = _measure(metric, y), 1 if metric.higher_is_better else -1
+
+    def scorer(model: Any, X: Any, labels: NDArray[Any]) -> float:
+        return sign * measure(model, X, labels)
+
+    scorer.__name__ = metric.name if metric.higher_is_better else f"negative {metric.name}"
+    return scorer
+
+
+def _measure(metric: StudyMetric, y: NDArray[Any]) -> MetricFunction:
+    if metric.name in _OF_VALUES:
+        return lambda model, X, labels: float(_OF_VALUES[metric.name](labels, model.predict(X)))
+    positive = positive_classes(y, np.unique(y).tolist())
+
+    def of_classes(model: Any, X: Any, labels: NDArray[Any]) -> float:
+        known = model.classes_.tolist()
+        codes = np.array([known.index(each) for each in labels.tolist()], dtype=np.intp)
+        return _of_classes(metric.name, model.predict_proba(X), codes, [known.index(each) for each in positive])
+
+    return of_classes
 
 
 _OF_VALUES: dict[str, Any] = {
@@ -120,7 +158,7 @@ _OF_VALUES: dict[str, Any] = {
 }
 
 
-def _of_classes(name: str, share: Array, y: NDArray[Any], every: NDArray[Any]) -> float:
+def _of_classes(name: str, share: Array, y: NDArray[Any], positive: Sequence[int]) -> float:
     """Return a metric of probabilities; of ranks and F1 that of the rarer of two classes, or the mean over classes."""
     decided = share.argmax(axis=1)
     if name == "accuracy":
@@ -132,7 +170,7 @@ def _of_classes(name: str, share: Array, y: NDArray[Any], every: NDArray[Any]) -
     if name == "Brier score":
         return float(((share - (y[:, None] == np.arange(share.shape[1]))) ** 2).sum(axis=1).mean())
     found = []
-    for each in positive_classes(y, every):
+    for each in positive:
         truth = y == each
         if name == "F1":
             found.append(sk.f1_score(truth, decided == each, zero_division=0))
@@ -143,18 +181,18 @@ def _of_classes(name: str, share: Array, y: NDArray[Any], every: NDArray[Any]) -
     return float(np.mean(found))
 
 
-def positive_classes(y: NDArray[Any], every: NDArray[Any]) -> list[int]:
+def positive_classes(y: NDArray[Any], every: Sequence[Any]) -> list[Any]:
     """Return the classes that ranks are measured of: of two the rarer, else all.
 
     Examples
     --------
-    >>> positive_classes(np.array([0, 0, 1]), np.array([0, 1])), positive_classes(np.arange(3), np.arange(3))
-    ([1], [0, 1, 2])
+    >>> positive_classes(np.array(["no", "no", "yes"]), ["no", "yes"]), positive_classes(np.arange(3), [0, 1, 2])
+    (['yes'], [0, 1, 2])
     """
-    if every.size != 2:
-        return [int(each) for each in every]
-    counts = [(y == each).sum() for each in every]
-    return [int(every[0] if counts[0] < counts[1] else every[1])]
+    if len(every) != 2:
+        return list(every)
+    counts = [np.sum(y == each) for each in every]
+    return [every[0] if counts[0] < counts[1] else every[1]]
 
 
 @dataclass(frozen=True)
@@ -164,6 +202,7 @@ class MethodScore:
     Attributes
     ----------
     method : str
+        Its name.
     value, low, high : float
         The metric and its 95% interval.
     change, change_low, change_high : float
@@ -201,6 +240,7 @@ class ClassScores:
     Attributes
     ----------
     classes : tuple of str
+        The classes.
     confusion : tuple of tuple of int
         A row for each true class, a column for each predicted one.
     recall, precision : tuple of float or None
@@ -208,6 +248,7 @@ class ClassScores:
     positive : tuple of str
         The classes that the two areas are the mean of: of two classes the rarer, else all.
     roc_auc, average_precision : float or None
+        Of the rarer of two classes, or the mean over the classes.
     average_precision_baseline : float or None
         What a guess has: the share of the positive class.
     calibration : tuple of (float, float, int)
@@ -234,6 +275,7 @@ class ValueScores:
     points : tuple of (float, float)
         Actual and predicted, of at most 300 rows drawn at random.
     r2, mean_absolute_error, bias : float
+        Of the held-out predictions; bias is their mean error.
     half_width : float
         Nine of ten held-out rows are within so much of their prediction.
     """
@@ -255,8 +297,7 @@ def class_scores(share: Array, y: NDArray[Any], classes: Sequence[Any]) -> Class
     decided, n_classes = share.argmax(axis=1), len(classes)
     confusion = np.zeros((n_classes, n_classes), dtype=int)
     np.add.at(confusion, (y, decided), 1)
-    every = np.arange(n_classes) if n_classes != 2 else np.arange(2)
-    positive = [each for each in positive_classes(y, every) if 0 < (y == each).sum() < y.size]
+    positive = [each for each in positive_classes(y, range(n_classes)) if 0 < (y == each).sum() < y.size]
     areas = [
         (
             sk.roc_auc_score(y == each, share[:, each]),

@@ -16,13 +16,14 @@ from numpy.typing import NDArray
 from sklearn.pipeline import Pipeline
 
 from gapmin._utils.text import listed
-from gapmin.saved import ModelFileError, load_model, save_model
+from gapmin.saved import ModelFileError, SavedModel, load_model, save_model
 from gapmin.transfer import Evidence, Explanation, explain
 from gapmin.transfer.explanation import RowUse
 
 from ._metadata import StudyFile, from_json
 from .answer import column_names, named, prepared, search_notes, transfer_model
 from .inputs import FilePath, GivenTable, table_from_frame
+from .metrics import read_metric, scoring_of
 from .schema import Schema
 from .splits import check_division, read_division
 from .study import Study, StudyFiles
@@ -57,7 +58,8 @@ class StudyModel:
     notes : tuple of str
         What was decided, dropped and changed when the files were read.
     asked : dict
-        The "task", "drop", "na", "keep" and "text" that `read_study` was given, the "group" and "time", and the "seed".
+        The "task", "drop", "na", "keep" and "text" that `read_study` was given, the "scoring", "group" and "time", and
+        the "seed".
     """
 
     pipeline: Pipeline
@@ -103,6 +105,7 @@ def fit_study(
     n_jobs: int | None = None,
     random_state: int = 0,
     verbose: int = 0,
+    scoring: str | None = None,
     group: str | None = None,
     time: str | None = None,
     on_read: Callable[[Study, Sequence[str]], object] = lambda study, notes: None,
@@ -117,6 +120,8 @@ def fit_study(
         Processes. The model does not depend on it.
     random_state : int, default=0
     verbose : int, default=0
+    scoring : str or None, default=None
+        By what settings are chosen; see `gapmin.study.compare_study`.
     group, time : str or None, default=None
         Columns that say how rows may be divided; see `gapmin.study.read_division`.
     on_read : callable
@@ -140,6 +145,7 @@ def fit_study(
     tables = files.tables()
     check_division(tables[0], group, time)
     study = files.read()
+    metric = read_metric(scoring, study.schema.task)
     notes = [*study.notes, *search_notes(study, random_state)]
     division = read_division(study, files.inputs(), group, time)
     on_read(study, notes)
@@ -157,9 +163,16 @@ def fit_study(
     prepare, matrix = prepared(schema, X, sample_domain < 0, random_state)
     del X
     _release_memory()
-    model = transfer_model(schema.task, random_state, cv=division.inner_cv(), n_jobs=n_jobs, verbose=verbose)
+    model = transfer_model(
+        schema.task,
+        random_state,
+        scoring=scoring_of(metric, y[sample_domain < 0]),
+        cv=division.inner_cv(),
+        n_jobs=n_jobs,
+        verbose=verbose,
+    )
     model.fit(matrix, y, sample_domain=sample_domain, groups=groups)
-    model.set_params(n_jobs=None, verbose=0, cv=None)  # how it was run is no part of what it is
+    model.set_params(n_jobs=None, verbose=0, cv=None, scoring=None)  # how it was run is no part of what it is
     pipeline = Pipeline([("prepare", prepare), ("model", model)])
     names = [each.name for each in made_with[1:]]
     found = explain(pipeline, matrix, y, sample_domain=sample_domain, source_names=names, n_rows=KEPT_ROWS)
@@ -170,13 +183,17 @@ def fit_study(
         named(model.evidence_, names, column_names(prepare)),
         with_file_rows(found, sample_domain, made_with, rows),
         tuple(_without_folders(note, [each.shown for each in tables]) for note in notes),
-        files.asked() | {"seed": random_state, "group": group, "time": time},
+        files.asked() | {"seed": random_state, "scoring": scoring, "group": group, "time": time},
     )
 
 
 def load_study_model(path: FilePath) -> StudyModel:
     """Read what `StudyModel.save` wrote, or raise a `ModelFileError` in one line."""
-    saved = load_model(path)
+    return study_model_of(load_model(path), path)
+
+
+def study_model_of(saved: SavedModel, path: FilePath) -> StudyModel:
+    """Return the model that a file holds, or raise a `ModelFileError` in one line."""
     if saved.schema is None or "files" not in saved.about:
         raise ModelFileError(f"{path} was not made by gapmin fit: use it in Python, with gapmin.saved.load_model")
     try:

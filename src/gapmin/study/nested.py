@@ -18,6 +18,7 @@ from gapmin.transfer.constants import UNIFORM_SHARE, Sources
 from .answer import gather, prepared, transfer_model
 from .curve import draw_rows
 from .methods import ALL_SOURCES, BASELINE, MODEL, TARGET_ONLY
+from .metrics import StudyMetric, scoring_of
 from .schema import Schema
 from .splits import OuterFold, Rows
 
@@ -71,6 +72,8 @@ class NestedData:
         Of the learning curve; the last is all rows that train.
     columns : tuple of str
         Whose importance is measured.
+    metric : StudyMetric
+        By which settings are chosen.
     seed : int
     """
 
@@ -82,6 +85,7 @@ class NestedData:
     inner_cv: Any
     sizes: tuple[int, ...]
     columns: tuple[str, ...]
+    metric: StudyMetric
     seed: int
 
     @property
@@ -103,7 +107,8 @@ def run_fold(data: NestedData, fold: OuterFold) -> HeldOut:
 def _run_fold(data: NestedData, fold: OuterFold) -> HeldOut:
     rows = fold.train
     prepare, X = prepared(data.schema, data.frame.iloc[rows], data.domain[rows] < 0, data.seed)
-    model = transfer_model(data.schema.task, data.seed, cv=data.inner_cv)
+    scoring = scoring_of(data.metric, data.y[rows[data.domain[rows] < 0]])
+    model = transfer_model(data.schema.task, data.seed, scoring=scoring, cv=data.inner_cv)
     groups = None if data.groups is None else data.groups[rows]
     found = gather(model, (X, data.y[rows], data.domain[rows]), groups)
     here = prepare.transform(data.frame.iloc[fold.test])

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import platform
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from importlib.metadata import version
+from typing import Any
 
 from gapmin._utils.text import joined, replace_unprintable
 from gapmin._version import __version__
@@ -27,7 +28,7 @@ from .page_charts import (
 from .page_tables import area_table, confusion_table, data_table, drift_table, evidence_table, score_table
 from .result import NESTED, StudyComparison
 from .study import StudyFiles
-from .words import labels_sentence
+from .words import THRESHOLD, labels_sentence, odds
 
 GLOSSARY = (
     ("target, source", "The file a model is wanted for, and the others."),
@@ -49,6 +50,7 @@ def study_report(
     files: StudyFiles | None = None,
     made_with: Sequence[StudyFile] = (),
     command: str = "",
+    options: Mapping[str, Any] | None = None,
 ) -> Report:
     """Lay a comparison out as a page.
 
@@ -61,16 +63,18 @@ def study_report(
         The files with their checksums.
     command : str
         What was typed.
+    options : dict, optional
+        What `gapmin.compare` was given beside the files: scoring, group, time, quick, time_limit.
     """
     summary = comparison.summary
     sections = [
         _evidence_section(comparison),
         _drift_section(comparison),
         _score_section(comparison),
-        _importance_section(comparison),
-        _label_section(comparison),
+        *([_importance_section(comparison)] if comparison.importance else []),
+        *([_label_section(comparison)] if not comparison.simplified else []),
         _data_section(comparison),
-        _provenance_section(comparison, files, made_with, command),
+        _provenance_section(comparison, made_with, _code(comparison, files, command, options)),
     ]
     return Report(
         f"Will other data help to predict “{comparison.label}”?",
@@ -78,13 +82,31 @@ def study_report(
         sections,
         [
             ("Decision", [summary.decision]),
-            ("How sure", [summary.how_sure]),
+            ("How sure", _how_sure(comparison)),
             ("Effect", [summary.effect]),
             ("Next", list(summary.next_steps)),
             *([("Simplified", list(comparison.simplified))] if comparison.simplified else []),
         ],
         comparison.warnings,
+        _question(comparison),
     )
+
+
+def _question(comparison: StudyComparison) -> str:
+    return (
+        f"{_the_target(comparison)} has {comparison.n_target:,} rows whose {comparison.label} is known. Do the rows "
+        f"of {joined(list(comparison.source_sizes))} help to predict it in new rows?"
+    )
+
+
+def _the_target(comparison: StudyComparison) -> str:
+    return "The target" if comparison.target_name == "target" else f"The target, “{comparison.target_name}”,"
+
+
+def _how_sure(comparison: StudyComparison) -> list[str]:
+    """Return a line for each source, and what they mean."""
+    lines = [f"{each.name}: {odds(each.bayes_factor)}" for each in comparison.evidence.sources]
+    return [*lines, THRESHOLD]
 
 
 def _evidence_section(comparison: StudyComparison) -> Section:
@@ -130,8 +152,6 @@ def _score_section(comparison: StudyComparison) -> Section:
 
 
 def _importance_section(comparison: StudyComparison) -> Section:
-    if not comparison.importance:
-        return Section("What the model uses", ["Not measured in a quick comparison."])
     text = "Each column of the held-out rows is shuffled in turn. The more the loss rises, the more the model needs it."
     more = comparison.n_columns > MOST_SHUFFLED
     notes = [f"The first {MOST_SHUFFLED} columns were measured."] if more else []
@@ -159,7 +179,7 @@ def _label_section(comparison: StudyComparison) -> Section:
 def _data_section(comparison: StudyComparison) -> Section:
     sizes = [f"{name} ({n_rows:,} rows)" for name, n_rows in comparison.source_sizes.items()]
     text = (
-        f"The target {comparison.target_name} has {comparison.n_target:,} labelled rows, its sources are "
+        f"{_the_target(comparison)} has {comparison.n_target:,} labelled rows, its sources are "
         f"{joined(sizes)}. “{comparison.label}” is predicted from {comparison.n_columns:,} "
         f"column{'s' * (comparison.n_columns != 1)}."
     )
@@ -171,9 +191,14 @@ def _sentence(note: str) -> str:
     return f"{note[:1].upper()}{note[1:]}{'' if note.endswith('.') else '.'}"
 
 
-def _provenance_section(
-    comparison: StudyComparison, files: StudyFiles | None, made_with: Sequence[StudyFile], command: str
-) -> Section:
+def _code(
+    comparison: StudyComparison, files: StudyFiles | None, command: str, options: Mapping[str, Any] | None
+) -> str:
+    lines = [f"# {command}"] if command else []
+    return "\n\n".join([*lines, *([] if files is None else [python_code(comparison, files, options)])])
+
+
+def _provenance_section(comparison: StudyComparison, made_with: Sequence[StudyFile], code: str) -> Section:
     packages = ("numpy", "scipy", "scikit-learn", "pandas")
     versions = [f"gapmin {__version__}", f"Python {platform.python_version()}"]
     versions += [f"{name} {version(name)}" for name in packages]
@@ -190,39 +215,32 @@ def _provenance_section(
             for each in made_with
         ]
         tables.append(Table("Files", ["", "role", "rows used", "SHA-256"], rows, numeric=False))
-    code = "\n\n".join(
-        [*([f"# {command}"] if command else []), *([python_code(comparison, files)] if files is not None else [])]
-    )
     return Section("How this was made, and what the words mean", (), points, tables, code=code, terms=GLOSSARY)
 
 
-def python_code(comparison: StudyComparison, files: StudyFiles) -> str:
-    """Return the lines of Python that make the same model and the same evidence."""
-    kind = "TransferClassifierCV" if comparison.task == "classification" else "TransferRegressorCV"
-    options = [f"task={files.task!r}"] if files.task else []
-    for name in ("drop", "na", "keep"):
-        options += [f"{name}={list(getattr(files, name))!r}"] if getattr(files, name) else []
-    options += [] if files.text else ["text=False"]
-    options += [f"max_source_rows={files.max_source_rows}"] if files.max_source_rows else []
-    options += [f"random_state={comparison.random_state}"]
+def python_code(comparison: StudyComparison, files: StudyFiles, options: Mapping[str, Any] | None = None) -> str:
+    """Return the lines of Python that do the same."""
+    asked: dict[str, Any] = {name: list(getattr(files, name)) for name in ("drop", "na", "keep")}
+    asked = {name: given for name, given in asked.items() if given}
+    asked |= {"task": files.task} if files.task else {}
+    asked |= {} if files.text else {"text": False}
+    asked |= {"max_source_rows": files.max_source_rows} if files.max_source_rows else {}
+    asked |= {name: value for name, value in (options or {}).items() if value}
+    asked |= {"random_state": comparison.random_state}
     sources = "".join(f"        {replace_unprintable(str(source))!r},\n" for source in files.sources)
-    given = "".join(f"    {option},\n" for option in options)
+    given = "".join(f"    {name}={value!r},\n" for name, value in asked.items())
     return (
-        f"from gapmin import {kind}\n"
-        "from gapmin.study import preprocessor, read_study\n\n"
-        "study = read_study(\n"
+        "import gapmin\n\n"
+        "found = gapmin.compare(\n"
         f"    {replace_unprintable(str(files.target))!r},\n"
         "    [\n"
         f"{sources}"
         "    ],\n"
-        f"    {replace_unprintable(files.label)!r},\n"
+        f"    label={replace_unprintable(files.label)!r},\n"
         f"{given}"
         ")\n"
-        "X, y, sample_domain = study.stack()\n"
-        "steps = preprocessor(study.schema).fit(X)\n\n"
-        f"model = {kind}(aligned=True, random_state={comparison.random_state})\n"
-        "model.fit(steps.transform(X), y, sample_domain=sample_domain)\n"
-        "print(model.evidence_.renamed(dict(enumerate(study.sources, start=1))))\n"
+        "print(found.headline)\n"
+        "model = found.fit()  # model.predict(frame), model.save(path)\n"
     )
 
 

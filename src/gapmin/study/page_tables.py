@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from gapmin._utils.options import option
 from gapmin._utils.text import counted
 from gapmin.reporting.table import Entry, Table
 from gapmin.transfer import Evidence, Score
@@ -141,21 +142,22 @@ def drift_table(drift: Sequence[ColumnDrift], target: str) -> Table:
     """Return a row for the label and for the columns that differ most: distances, and shares that are missing."""
     sources = list(drift[0].distance)
     shown = drift[: MOST_COLUMNS_SHOWN + 1]
+    gaps = [name for name in (target, *sources) if any(each.missing and each.missing[name] for each in shown)]
+    told = "; and the share of rows without a value" if gaps else ""
     rows = [
         [
             Entry(f"{each.name} (the label)" if each.is_label else each.name),
             *(Entry(f"{each.distance[name]:.2f}") for name in sources),
-            *(Entry(_percent(each.missing[name]) if each.missing else "") for name in (target, *sources)),
+            *(Entry(_percent(each.missing[name]) if each.missing else "") for name in gaps),
         ]
         for each in shown
     ]
     left = len(drift) - len(shown)
     return Table(
-        "How far each column of a source is from the target's: 0 the same, 1 nothing in common; and the share of rows "
-        "without a value",
-        ["", *sources, *(f"missing, {name}" for name in (target, *sources))],
+        f"How far each column of a source is from the target's: 0 the same, 1 nothing in common{told}",
+        ["", *sources, *(f"missing, {name}" for name in gaps)],
         rows,
-        notes=[f"{counted(left, 'more column')}, closer to the target; --json has all."] if left else [],
+        notes=[f"{counted(left, 'more column')}, closer to the target; {option('json')} has all."] if left else [],
     )
 
 
@@ -177,7 +179,7 @@ def data_table(drift: Sequence[ColumnDrift]) -> Table:
         ["", "kind", *files],
         rows,
         numeric=False,
-        notes=[f"{counted(left, 'more column')}; --json has all."] if left else [],
+        notes=[f"{counted(left, 'more column')}; {option('json')} has all."] if left else [],
     )
 
 

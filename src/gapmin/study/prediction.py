@@ -30,6 +30,7 @@ from .reading import (
     text_chunks,
 )
 from .schema import Schema
+from .task_model import TaskModel
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -58,12 +59,14 @@ class Predictions:
     errors: dict[str, Any] | None
 
 
-def predict_file(model: StudyModel, path: Path, *, proba: bool = False, as_written: bool = True) -> Predictions:
+def predict_file(
+    model: StudyModel | TaskModel, path: Path, *, proba: bool = False, as_written: bool = True
+) -> Predictions:
     """Predict each row of a file; the label, where the file has it, is used for `errors` only.
 
     Parameters
     ----------
-    model : StudyModel
+    model : StudyModel or TaskModel
     path : path
     proba : bool, default=False
         Add the probability of each class.
@@ -72,6 +75,7 @@ def predict_file(model: StudyModel, path: Path, *, proba: bool = False, as_writt
     """
     schema = model.schema
     texts = schema.of_kind("category")
+    texts = [*texts, *(model.text_columns if isinstance(model, TaskModel) else [])]
     table = read_table(path, [*texts, schema.label] if schema.label_kind == "text" else texts)
     X, notes = model.conform(table.frame, str(path))
     try:

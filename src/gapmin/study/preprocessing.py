@@ -19,13 +19,14 @@ def preprocessor(schema: Schema) -> ColumnTransformer:
 
     Numbers: the median where one is missing and a column that says so, then mean 0 and variance 1. Booleans: 0 and 1,
     the more frequent where one is missing. Categories: a column for each of the 29 most common texts and one for the
-    rest, or one for each of up to 30; a missing value is a text of its own; a text not seen in training counts
-    as one of the rest, or as none where there is no rest. Dates: year, month, weekday, hour, elapsed days and whether
-    the date is missing, as far as they vary, scaled like numbers. Free text: the TF-IDF of its 100 most common words.
+    rest, or one for each of up to 30. A missing value is a text of its own. A text not seen in training counts as one
+    of the rest, or as none where there is no rest. Dates: year, month, weekday, hour, elapsed days and whether the date
+    is missing, as far as they vary, scaled like numbers. Free text: the TF-IDF of its 100 most common words.
 
     Parameters
     ----------
     schema : Schema
+        The columns and their kinds.
 
     Returns
     -------

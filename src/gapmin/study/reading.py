@@ -123,7 +123,13 @@ def read_table(path: str | os.PathLike[str], as_text: Collection[str] = ()) -> T
 
 
 def read_tables(paths: Sequence[str | os.PathLike[str]]) -> list[TableFile]:
-    """Read several tables; of files with the same name, each is told apart by its folder or by a number."""
+    """Read several tables; of files with the same name, each is told apart by its folder or by a number.
+
+    Parameters
+    ----------
+    paths : sequence of path
+        The files.
+    """
     names = distinct_names(paths)
     return [replace(read_table(path), name=name) for path, name in zip(paths, names, strict=True)]
 

@@ -43,9 +43,11 @@ class Summary:
     decision : str
         Which sources to use, which to leave out, and of which nothing is known.
     how_sure : str
+        The odds, in a sentence.
     effect : str
         What the model gains over the target alone, in units of the metric.
     next_steps : tuple of str
+        What to do next, a sentence each.
     """
 
     decision: str
@@ -66,13 +68,17 @@ class StudyComparison:
     Attributes
     ----------
     summary : Summary
+        The answer in sentences.
     warnings : tuple of str
         Where the model is of no use although a number looks good.
     target_name, label, task : str
+        What was compared.
     n_target : int
+        Labelled rows of the target.
     n_columns, n_features : int
         Columns used, and numbers that they were turned into.
     source_sizes : dict of name to int
+        Rows of each source.
     evidence : Evidence
         Of `Transfer*CV` on all rows: what `gapmin fit` and `rank_sources` say too.
     protocol : "nested" or "not nested"
@@ -81,6 +87,7 @@ class StudyComparison:
     simplified : tuple of str
         What a quick comparison, or one with a time limit, left out.
     metric : StudyMetric
+        What the scores are.
     scores : tuple of MethodScore
         Of the baseline, the target alone, all sources and the model.
     details : ClassScores or ValueScores
@@ -98,6 +105,7 @@ class StudyComparison:
     n_splits, random_state : int
         How it was run.
     seconds : float
+        How long it took.
     """
 
     summary: Summary
@@ -130,7 +138,13 @@ class StudyComparison:
         return self.summary.headline
 
     def score_of(self, method: str) -> MethodScore:
-        """Return how a method did."""
+        """Return how a method did.
+
+        Parameters
+        ----------
+        method : str
+            The name of a method.
+        """
         return next(each for each in self.scores if each.method == method)
 
     def to_dict(self) -> dict[str, Any]:

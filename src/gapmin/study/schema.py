@@ -38,7 +38,9 @@ class Column:
     Attributes
     ----------
     name : str
+        The name in the table.
     kind : "number", "boolean", "category", "date" or "text"
+        What the column holds.
     levels : tuple of str
         Of a category, the most common first; empty for the others.
     missing : tuple of str
@@ -63,7 +65,9 @@ class Schema:
     label : str
         The column that is predicted.
     task : "classification" or "regression"
+        Whether labels are classes or numbers.
     label_kind : "text", "integer", "number" or "boolean"
+        What the labels are.
     classes : tuple or None
         The target's classes, in order; None in a regression.
     columns : tuple of Column
@@ -91,7 +95,13 @@ class Schema:
         return tuple(column.name for column in self.columns)
 
     def of_kind(self, kind: str) -> list[str]:
-        """Return the names of the columns of a kind, in order."""
+        """Return the names of the columns of a kind, in order.
+
+        Parameters
+        ----------
+        kind : str
+            The kind.
+        """
         return [column.name for column in self.columns if column.kind == kind]
 
     def to_dict(self) -> dict[str, Any]:
@@ -100,7 +110,13 @@ class Schema:
 
     @classmethod
     def from_dict(cls, given: Mapping[str, Any]) -> Schema:
-        """Return the schema that `to_dict` wrote, or raise a `ValueError` that says what is wrong with it."""
+        """Return the schema that `to_dict` wrote, or raise a `ValueError` that says what is wrong with it.
+
+        Parameters
+        ----------
+        given : dict
+            What `to_dict` returned.
+        """
         parts = _fields(given, "the schema", {"label", "task", "label_kind", "classes", "columns", "missing"})
         _is_text(parts["label"], "the schema's label")
         _is_among(parts["task"], PREDICTION_TASKS, "the schema's task")
@@ -120,6 +136,7 @@ class Schema:
         Parameters
         ----------
         frame : pandas.DataFrame
+            The rows of a new file.
         file_name : str
             For messages.
 

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.model_selection import GroupKFold, KFold, StratifiedGroupKFold, StratifiedKFold, TimeSeriesSplit
 
+from gapmin._utils.options import option
 from gapmin._utils.text import listed, quoted
 
 from ._messages import TableError, at_row, did_you_mean
@@ -42,7 +43,13 @@ class RowDivision:
     time: NDArray[np.float64] | None = None
 
     def order(self, n_rows: int) -> Rows:
-        """Return the stacked rows with those of the target sorted by time."""
+        """Return the stacked rows with those of the target sorted by time.
+
+        Parameters
+        ----------
+        n_rows : int
+            How many rows there are.
+        """
         rows = np.arange(n_rows)
         if self.time is not None:
             rows[: self.time.size] = np.argsort(self.time, kind="stable")
@@ -53,7 +60,13 @@ class RowDivision:
         return None if self.time is None else TimeSeriesSplit(MOST_INNER_FOLDS)
 
     def sorted_groups(self, n_rows: int) -> NDArray[np.int64] | None:
-        """Return the groups of the rows in the order of `order`."""
+        """Return the groups of the rows in the order of `order`.
+
+        Parameters
+        ----------
+        n_rows : int
+            How many rows there are.
+        """
         return None if self.groups is None else self.groups[self.order(n_rows)]
 
 
@@ -126,6 +139,7 @@ def read_division(
     Parameters
     ----------
     study : Study
+        The tables as they were read.
     tables : sequence of path or frame
         Its target, then its sources.
     group : str, optional
@@ -144,25 +158,25 @@ def read_division(
     groups = None if group is None else _group_codes(frames, given, group.strip())
     when = None
     if time is not None:
-        when = _times(_values(frames[0], given[0], time.strip(), "--time"), given[0].shown, time.strip())
+        when = _times(_values(frames[0], given[0], time.strip(), "time"), given[0].shown, time.strip())
     return RowDivision(groups, when)
 
 
 def check_division(target: GivenTable, group: str | None = None, time: str | None = None) -> None:
     """Raise a `TableError` where the target has no such columns."""
-    asked = [(name.strip(), option) for name, option in ((group, "--group"), (time, "--time")) if name is not None]
+    asked = [(name.strip(), asked_for) for name, asked_for in ((group, "group"), (time, "time")) if name is not None]
     if not asked:
         return
     columns = target.read().frame.columns
-    for name, option in asked:
+    for name, asked_for in asked:
         if name not in columns:
             raise TableError(
-                f"{target.shown} has no column {quoted(name)} for {option}: it has {listed(columns)}"
+                f"{target.shown} has no column {quoted(name)} for {option(asked_for)}: it has {listed(columns)}"
                 f"{did_you_mean(name, columns)}"
             )
 
 
-def _values(X: pd.DataFrame, table: GivenTable, name: str, option: str) -> pd.Series:
+def _values(X: pd.DataFrame, table: GivenTable, name: str, asked_for: str) -> pd.Series:
     """Return a column of the target's file, of the rows that are used."""
     frame = table.read().frame
     values = frame.loc[X.index, name]
@@ -170,17 +184,18 @@ def _values(X: pd.DataFrame, table: GivenTable, name: str, option: str) -> pd.Se
     if missing.any():
         row = values.index[int(np.argmax(missing))]
         raise TableError(
-            f"{table.shown} has no value in column {quoted(name)} at {at_row(row)}: {option} needs one in each row"
+            f"{table.shown} has no value in column {quoted(name)} at {at_row(row)}: "
+            f"{option(asked_for)} needs one in each row"
         )
     return values
 
 
 def _group_codes(frames: Sequence[pd.DataFrame], tables: Sequence[GivenTable], name: str) -> NDArray[np.int64]:
-    texts = [_values(frames[0], tables[0], name, "--group").astype(str).to_numpy()]
+    texts = [_values(frames[0], tables[0], name, "group").astype(str).to_numpy()]
     if np.unique(texts[0]).size < 2:
         raise TableError(
-            f"every row of {tables[0].shown} has {quoted(texts[0][0])} in column {quoted(name)}: --group needs two or "
-            "more"
+            f"every row of {tables[0].shown} has {quoted(texts[0][0])} in column {quoted(name)}: "
+            f"{option('group')} needs two or more"
         )
     for k, (X, table) in enumerate(zip(frames[1:], tables[1:], strict=True), start=1):
         frame = table.read().frame
@@ -197,8 +212,8 @@ def _times(values: pd.Series, shown: str, name: str) -> NDArray[np.float64]:
 
     if len(values) < FEWEST_ROWS_BY_TIME:
         raise TableError(
-            f"{shown} has {len(values)} labelled rows: --time needs {FEWEST_ROWS_BY_TIME} or more, so that the first "
-            "half can train; leave --time out, or label more rows"
+            f"{shown} has {len(values)} labelled rows: {option('time')} needs {FEWEST_ROWS_BY_TIME} or more, so that "
+            f"the first half can train; leave {option('time')} out, or label more rows"
         )
     if kind_of_dtype(values.dtype) == "number":
         return as_numbers(values)
@@ -208,6 +223,6 @@ def _times(values: pd.Series, shown: str, name: str) -> NDArray[np.float64]:
         row = values.index[int(np.argmax(wrong))]
         raise TableError(
             f"{shown} has {quoted(values[row])} in column {quoted(name)} at {at_row(row)}, which is no date: write "
-            "dates as 2024-03-31, or give --time a column of numbers"
+            f"dates as 2024-03-31, or give {option('time')} a column of numbers"
         )
     return parsed.astype("int64").to_numpy().astype(np.float64)

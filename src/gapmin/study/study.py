@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from gapmin._utils.options import option
 from gapmin._utils.text import listed, quoted
 from gapmin.domains import stack_domains
 
@@ -39,10 +40,13 @@ class Study:
         1970, categories and free text in columns of objects, NaN where a value is missing. The index is the row of
         the file, from 0.
     sources : dict of name to (X, y)
+        The tables of the sources, by name.
     schema : Schema
+        The columns and their kinds.
     notes : tuple of str
         What was decided, dropped and changed.
     target_name : str
+        What the target is called.
     """
 
     target: LabelledFrame
@@ -64,15 +68,23 @@ class StudyFiles:
     Attributes
     ----------
     target : path or frame
+        The file or frame of the target.
     sources : dict of name to path or frame, or sequence of path or frame
+        The files or frames of the sources.
     label : str
+        The column to predict.
     task : str or None
+        Whether labels are classes or numbers.
     drop : sequence of str
+        Columns to leave out.
     max_source_rows : int or None
         Of each source.
     na : sequence of str
+        What stands for a missing value.
     keep : sequence of str
+        Columns to use although they look like ids.
     text : bool
+        Whether to use the words of free text.
     """
 
     target: TableInput
@@ -86,7 +98,13 @@ class StudyFiles:
     text: bool = True
 
     def read(self, random_state: int = 0) -> Study:
-        """Return the study; of a source with more than `max_source_rows`, the seed says which rows are drawn."""
+        """Return the study; of a source with more than `max_source_rows`, the seed says which rows are drawn.
+
+        Parameters
+        ----------
+        random_state : int, default=0
+            Seed of the rows that are drawn from large sources.
+        """
         return read_study(**vars(self), random_state=random_state)
 
     def tables(self) -> list[GivenTable]:
@@ -123,9 +141,9 @@ def read_study(
 ) -> Study:
     r"""Read a target and its sources, and find out which columns can be used and what is to be predicted.
 
-    Columns are matched by name. Rows without a label are dropped, and rows of classes that the target does not have;
-    columns too that a file lacks, that are empty in the target or the same everywhere, that count rows or name files,
-    and ids. `Study.notes` says so.
+    Columns are matched by name. Rows without a label are dropped, and rows of classes that the target does not have.
+    Columns are dropped that a file lacks, that are empty in the target or the same everywhere, that count rows or name
+    files, and ids. `Study.notes` says so.
 
     Parameters
     ----------
@@ -171,7 +189,7 @@ def read_study(
     ('regression', ('rooms',), (20, 1), (30, 1))
     >>> for note in study.notes:
     ...     print(note)
-    the task is regression, because the labels have fractions, such as 0.5 (--task overrides)
+    the task is regression, because the labels have fractions, such as 0.5 (task= overrides)
     dropped column 'garden': not in every file
     """
     if task not in (None, *PREDICTION_TASKS):
@@ -277,9 +295,10 @@ def _read_table(table: GivenTable, label: str, notes: list[str], *, as_text: boo
     read = table.read([label] if as_text else [])
     notes += read.notes
     if label not in read.frame.columns:
+        named = option("label")
         raise TableError(
             f"{table.shown} has no column {quoted(label)} for the label: it has {listed(read.frame.columns)}"
-            f"{did_you_mean(label, read.frame.columns) or '; name one of them with --label, or rename it'}"
+            f"{did_you_mean(label, read.frame.columns) or f'; name one of them with {named}, or rename it'}"
         )
     return read.frame
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from math import ceil
 
+from gapmin._utils.options import fitting
 from gapmin._utils.text import counted, format_number, joined
 from gapmin.transfer import Evidence, SourceVerdict
 from gapmin.transfer.constants import LEAVE_OUT, UNDECIDED, USE_FROM
@@ -16,6 +17,7 @@ from .metrics import PERCENT, MethodScore, StudyMetric
 from .result import Summary
 
 MINUS = "\N{MINUS SIGN}"
+THRESHOLD = f"A decision takes odds of {USE_FROM:.0f} to 1, for or against."
 
 
 def signed(value: float, metric: StudyMetric, like: float) -> str:
@@ -44,10 +46,11 @@ def summarise(evidence: Evidence, metric: StudyMetric, scores: Sequence[MethodSc
     worse = metric.loss(model.value) > metric.loss(alone.value)
     return Summary(
         evidence.decision(worse),
-        "; ".join(f"{each.name}: {odds(each.bayes_factor)}" for each in evidence.sources)
-        + f". Odds of {USE_FROM:.0f} to 1 decide.",
-        _effect(metric, model, alone, guess),
-        tuple(_next_steps(evidence, worse)),
+        "; ".join(f"{each.name}: {odds(each.bayes_factor)}" for each in evidence.sources) + f". {THRESHOLD}",
+        _effect(evidence, metric, model, alone, guess),
+        tuple(
+            _next_steps(evidence, worse, min(map(metric.loss, (model.value, alone.value))) >= metric.loss(guess.value))
+        ),
     )
 
 
@@ -64,27 +67,39 @@ def odds(bayes_factor: float) -> str:
     return f"{shown_odds(1 / max(bayes_factor, 1e-300))} against it"
 
 
-def _effect(metric: StudyMetric, model: MethodScore, alone: MethodScore, guess: MethodScore) -> str:
+def _effect(evidence: Evidence, metric: StudyMetric, model: MethodScore, alone: MethodScore, guess: MethodScore) -> str:
     name = f"{metric.name[:1].upper()}{metric.name[1:]}"
     low, high = (signed(each, metric, alone.value) for each in (model.change_low, model.change_high))
     points = " points" if metric.name in PERCENT else ""
-    return (
-        f"{name} on rows that did not train: {metric.shown(model.value)} for the model, {metric.shown(alone.value)} "
-        f"for the target alone (95% interval of the change: {low} to {high}{points}), {metric.shown(guess.value)} "
-        "for the baseline."
+    with_what = f" with {joined(evidence.used)}" if evidence.used else ""
+    naive = "the most frequent class" if evidence.task == "classification" else "the mean label"
+    said = (
+        f"{name} on held-out target rows: {metric.shown(model.value)} for the model{with_what}, "
+        f"{metric.shown(alone.value)} for the target alone (95% interval of the change: {low} to {high}{points}), "
+        f"{metric.shown(guess.value)} for always predicting {naive}."
     )
+    if all(each.verdict == LEAVE_OUT for each in evidence.sources):
+        said += f" The model leaves {joined([each.name for each in evidence.sources])} out."
+    elif evidence.used and model.change_low < 0 < model.change_high:
+        said += " The interval includes no change; the odds, which weigh how probable each label was, are clear."
+    return said
 
 
-def _next_steps(evidence: Evidence, worse: bool) -> list[str]:
+def _next_steps(evidence: Evidence, worse: bool, is_useless: bool) -> list[str]:
     steps = [labels_that_would_tell(evidence, each) for each in evidence.sources if each.verdict == UNDECIDED]
     for each in evidence.sources:
         if each.verdict == LEAVE_OUT and each.findings:
-            steps.append(f"Check {each.name}: {each.findings[0]}.")
-    if evidence.used and not worse:
-        steps.append("Fit the model with the same files: gapmin fit.")
+            steps.append(f"Check {each.name}: {each.findings[0]}. After a correction, compare again.")
+    undecided = [each.name for each in evidence.sources if each.verdict == UNDECIDED]
+    if undecided and not evidence.used:
+        steps.append(f"For now, do not count on {joined(undecided)}.")
+    if is_useless:
+        steps.append("No model here does better than a constant: label more target rows, or look for better columns.")
+    elif evidence.used and not worse:
+        steps.append(f"Fit the model: {fitting()}.")
     elif evidence.used:
         steps.append("Label more target rows before you rely on it.")
-    elif not steps:
+    else:
         steps.append("Work with the target alone, or look for other sources.")
     return steps
 
@@ -93,11 +108,11 @@ def labels_that_would_tell(evidence: Evidence, source: SourceVerdict) -> str:
     """Say about how many more labelled target rows would decide about a source."""
     rows = evidence.rows_that_would_tell(source.number)
     if rows is None:
-        return f"{source.name}: how many labels would decide cannot be told."
+        return f"It cannot be told how many more labelled target rows would decide about {source.name}."
     more = ceil(rows - evidence.n_target)
     if more <= 0:
-        return f"{source.name}: close to a decision; a few more labelled target rows should tell."
-    return f"{source.name}: about {counted(more, 'more labelled target row')} would tell."
+        return f"A few more labelled target rows should decide about {source.name}."
+    return f"About {counted(more, 'more labelled target row')} would decide about {source.name}."
 
 
 def labels_sentence(saving: LabelSaving, used: Sequence[str]) -> str:

@@ -39,15 +39,15 @@ def likeness(X: Any, target: NDArray[np.intp], source: NDArray[np.intp], seed: i
     """Return how far a source's columns look like those of the target in that order: 1 if surely, below 0 if not.
 
     It is 1 where their means are more like the target's than in 199 of 200 random orders, or their correlations more
-    like them, or more unlike: after a principal component analysis of two tables in one, the correlations in one of
+    like them, or more unlike. After a principal component analysis of two tables in one, the correlations in one of
     them are the opposite of those in the other. That is much like the order of the target, not equal to it: two columns
     of many that are exchanged are not found.
 
     Where neither is so of 39 in 40 orders, it depends on whether it would be. Of as many rows of the source as the
-    target has, but no more than half of its own, drawn again and again, some show the order to its other rows: -1 if
-    all do, 0 if none does, for then the columns have too little that is their own. By means it is so only as far as
-    halves of the target's rows show each other an order too: means are shifted easily, and where both were
-    standardised by the target's rows, these have none. It is 0 between the two, and where there is nothing to compare.
+    target has, but no more than half of its own, drawn again and again, some show the order to its other rows. It is -1
+    if all do, 0 if none does, for then the columns have too little that is their own. By means it is so only as far as
+    halves of the target's rows show each other an order too. Means are shifted easily, and where both were standardised
+    by the target's rows, these have none. It is 0 between the two, and where there is nothing to compare.
 
     Parameters
     ----------

@@ -25,8 +25,8 @@ from .constants import Sources
 from .library import AS_IS, BINNED, FEW_ROWS, RELEVANT, Learner, bin_edges, column_moments
 
 TARGET, HALF, NATURAL, RECALIBRATED, METHOD = "target", "half", "natural", "recalibrated", "by domain"
-"""Forms: the target's rows alone; pooled with half of the weight on the target; pooled as rows are; a model of the
-sources alone, corrected; a transfer method that is told which row comes from where."""
+"""Forms: the target's rows alone; pooled with half of the weight on the target; pooled as rows are. The last two are a
+model of the sources alone, corrected, and a transfer method that is told which row comes from where."""
 
 TargetFold = tuple[NDArray[np.intp], NDArray[np.intp]]
 """Positions among the target's rows that train, and that are tested."""

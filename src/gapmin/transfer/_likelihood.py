@@ -222,3 +222,10 @@ def apply_to_classes(probability: Array, bias: Array, factor: Array) -> Array:
     """Return corrected probabilities, a table of them for each fit."""
     score = np.log(mix_uniform(probability))
     return softmax(factor[:, None, None] * score + bias[:, None, :], axis=2)
+
+
+def residual_spread(residuals: Array, label_variance: float) -> tuple[float, float]:
+    """Return scale and degrees of freedom of a Student t for residuals of held-out rows, a row of them a repeat."""
+    n = residuals.shape[-1]
+    squares = float((residuals**2).mean(axis=0).sum())
+    return float(np.sqrt((2 * VARIANCE_SCALE * label_variance + squares) / (2 + n))), 2.0 + n

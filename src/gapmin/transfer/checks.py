@@ -30,7 +30,7 @@ GONE = {
 
 
 def refuse_gone_parameters(made: type[_Class]) -> type[_Class]:
-    """Make a class refuse parameters of gapmin 0.1 with a word on what takes their place."""
+    """Make a class refuse parameters and attributes of gapmin 0.1 with a word on what takes their place."""
     initialise = made.__init__
 
     @wraps(initialise)
@@ -39,7 +39,13 @@ def refuse_gone_parameters(made: type[_Class]) -> type[_Class]:
             raise TypeError(f"{type(self).__name__} has no parameter {name} any more: {GONE[name]}")
         initialise(self, *args, **options)
 
+    def missing(self: Any, name: str) -> Any:
+        if name in GONE:
+            raise AttributeError(f"{type(self).__name__} has no {name} any more: {GONE[name]}")
+        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+
     made.__init__ = checked  # type: ignore[method-assign]
+    made.__getattr__ = missing  # type: ignore[attr-defined]
     return made
 
 

@@ -13,6 +13,7 @@ from sklearn.base import is_classifier
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import _num_samples, check_is_fitted
 
+from gapmin._utils.extras import how_to_install
 from gapmin._utils.json_values import to_json
 from gapmin._utils.typing import Array
 from gapmin.domains import check_domains
@@ -94,14 +95,20 @@ class Explanation:
         return {"sources": plain.pop("sources"), "classes": plain.pop("classes"), "columns": columns, **plain}
 
     def to_frame(self, part: str = "sources") -> Any:
-        """Return a part as a pandas DataFrame: "sources", "classes", "columns", "used", "dropped" or "importance"."""
+        """Return a part as a pandas DataFrame: "sources", "classes", "columns", "used", "dropped" or "importance".
+
+        Parameters
+        ----------
+        part : str
+            Which table: see the first line.
+        """
         parts = self._parts() | {"importance": [dict(vars(each)) for each in self.importance]}
         if part not in parts:
             raise ValueError(f"part is {part!r}: use one of {', '.join(map(repr, parts))}")
         try:
             import pandas as pd
         except ImportError as error:
-            raise ImportError('to_frame makes a table of pandas: pip install "gapmin[cli]"') from error
+            raise ImportError(f"to_frame makes a table of pandas: {how_to_install('cli')}") from error
         kinds: dict[str, Any] = {"used": RowUse, "dropped": RowUse, "importance": ColumnImportance}
         kind = kinds.get(part, WeightGroup)
         columns = [*(["column"] if part == "columns" else []), *kind.__dataclass_fields__]

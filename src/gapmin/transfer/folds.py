@@ -16,7 +16,18 @@ def draw_folds(
     data: Data, n_splits: int, n_repeats: int, seed: int, groups: NDArray[Any] | None = None
 ) -> list[list[TargetFold]]:
     """Return the folds of each repeat; classes keep their shares, and groups stay together."""
-    y = data.y[data.target]
+    return draw_row_folds(data.y[data.target], bool(data.n_classes), n_splits, n_repeats, seed, groups)
+
+
+def draw_row_folds(
+    y: NDArray[Any],
+    classes: bool,
+    n_splits: int,
+    n_repeats: int,
+    seed: int,
+    groups: NDArray[Any] | None = None,
+) -> list[list[TargetFold]]:
+    """Return the folds of rows with these labels, for each repeat; where they are classes, in proportion."""
     repeats = []
     if groups is not None:
         n_groups = np.unique(groups).size
@@ -25,9 +36,9 @@ def draw_folds(
         n_splits = min(n_splits, n_groups)
     for repeat in range(n_repeats):
         state = int(np.random.SeedSequence([seed, repeat]).generate_state(1)[0])
-        kind: Any = StratifiedKFold if data.n_classes else KFold
+        kind: Any = StratifiedKFold if classes else KFold
         if groups is not None:
-            kind = StratifiedGroupKFold if data.n_classes else GroupKFold
+            kind = StratifiedGroupKFold if classes else GroupKFold
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # of classes with fewer rows than folds
             splitter = kind(n_splits, shuffle=True, random_state=state)

@@ -33,6 +33,7 @@ class ColumnImportance:
     Attributes
     ----------
     name : str
+        The column.
     increase : float
         Of the Brier score or of the squared error, the mean over the target's rows.
     low, high : float
@@ -67,6 +68,7 @@ def column_importance(
     groups : array-like of shape (n_rows,), optional
         As in its fit.
     random_state : int, default=0
+        Seed.
 
     Examples
     --------

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 
 from gapmin._utils.typing import Array
@@ -70,4 +71,13 @@ def domain_weights(
             found[-1] += weight * share / len(models[members])
             for k in members:
                 found[k] += weight * (1 - share) * sizes[k] / n_sources / len(models[members])
+    return found
+
+
+def row_weights(data: Data, domain_weight: Mapping[int, float], order: NDArray[np.intp]) -> Array:
+    """Return the weight of each row as it was given; `order` says where the rows of the data were."""
+    found = np.empty(data.domain.size)
+    for number, share in domain_weight.items():
+        of_domain = data.domain < 0 if number < 0 else data.domain == number
+        found[order[of_domain]] = share / of_domain.sum()
     return found

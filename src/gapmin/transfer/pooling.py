@@ -82,7 +82,13 @@ class _WeightedPooling(TrainsOnRows):
         return (weight > 0) & ((domain < 0) | np.isin(domain, np.asarray(self.sources)))
 
     def predict(self, X: Any) -> NDArray[Any]:
-        """Return the class or the value of each row."""
+        """Return the class or the value of each row.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_rows, n_features)
+            Rows to predict.
+        """
         X = self._checked(X)
         return np.asarray(self.estimator_.predict(X))
 
@@ -105,6 +111,7 @@ class WeightedPoolingClassifier(ClassifierMixin, _WeightedPooling):
     resample : bool, default=False
         Hand the learner a weighted bootstrap instead of weights.
     n_jobs : int or None, default=None
+        Processes or threads. The result does not depend on it.
     random_state : int, RandomState instance or None, default=None
         For bootstraps and for learners with randomness of their own.
 
@@ -117,6 +124,7 @@ class WeightedPoolingClassifier(ClassifierMixin, _WeightedPooling):
     domain_weight_ : dict of int to float
         Its sum over the target (-1) and each source.
     classes_ : ndarray of shape (n_classes,)
+        The classes, sorted.
 
     Examples
     --------
@@ -132,7 +140,13 @@ class WeightedPoolingClassifier(ClassifierMixin, _WeightedPooling):
         return WeightedLogisticRegression()
 
     def predict_proba(self, X: Any) -> Array:
-        """Return the probability of each class, in the order of `classes_`; 0 for one that no row in use has."""
+        """Return the probability of each class, in the order of `classes_`; 0 for one that no row in use has.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_rows, n_features)
+            Rows to predict.
+        """
         X = self._checked(X)
         own = class_shares(self.estimator_, X)
         shares = np.zeros((len(own), self.classes_.size))

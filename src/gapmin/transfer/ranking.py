@@ -44,6 +44,7 @@ def rank_sources(
     Parameters
     ----------
     target : tuple of X and y
+        Rows and labels of the target.
     sources : mapping of name to tuple of X and y, or sequence of such tuples
         Data frames are matched by the names of their columns, in any order; where all are frames, columns are taken
         to be the same (`aligned=True`).

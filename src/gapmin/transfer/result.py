@@ -8,6 +8,7 @@ from html import escape
 from math import floor, inf, log, nan
 from typing import Any, Self
 
+from gapmin._utils.extras import how_to_install
 from gapmin._utils.json_values import to_json
 from gapmin._utils.text import format_number, joined
 
@@ -23,7 +24,17 @@ MOST_ODDS = 10_000
 
 @dataclass(frozen=True)
 class Score:
-    """A metric on held-out target rows, with its 95% interval over the rows."""
+    """A metric on held-out target rows, with its 95% interval over the rows.
+
+    Parameters
+    ----------
+    value : float
+        The metric.
+    low : float
+        The lower end of the interval.
+    high : float
+        The upper end of the interval.
+    """
 
     value: float
     low: float
@@ -43,9 +54,11 @@ class Hypothesis:
     with_rows, without_rows : float
         The two brackets of the evidence, against the target alone.
     evidence : float
+        Of the hypothesis against the target alone, in nats.
     evidence_error : float
         The standard error of its first bracket over the rows.
     prior, weight : float
+        Before and after the rows were seen.
     scores : dict of str to Score
         By metric.
     chosen : dict of str to str
@@ -73,9 +86,13 @@ class SourceVerdict:
     number : int
         In `sample_domain`.
     name : str
+        What it is called.
     n_rows : int
+        How many rows it has.
     verdict : "use", "leave out", "no evidence either way" or "not needed beside the others"
+        What to do with it.
     bayes_factor : float
+        The posterior odds over the prior odds that it belongs to the set used.
     evidence : float
         Of the source alone beside the target, in nats.
     weight : float
@@ -109,6 +126,7 @@ class Evidence:
     sources : tuple of SourceVerdict
         In the order of their numbers.
     task : "classification" or "regression"
+        Whether labels are classes or numbers.
     n_target : int
         Labelled target rows that were predicted by models without them.
     metrics : tuple of str
@@ -154,11 +172,23 @@ class Evidence:
         raise KeyError(f"there is no source {source!r}: choose from {[each.name for each in self.sources]}")
 
     def renamed(self, names: Mapping[int, str]) -> Self:
-        """Return the same evidence with other names of the sources, by their numbers."""
+        """Return the same evidence with other names of the sources, by their numbers.
+
+        Parameters
+        ----------
+        names : mapping of int to str
+            The new names, by number.
+        """
         return replace(self, sources=tuple(replace(each, name=names[each.number]) for each in self.sources))
 
     def rows_that_would_tell(self, source: int | str) -> float | None:
-        """Return about how many target rows would decide about a source; None where that cannot be told."""
+        """Return about how many target rows would decide about a source; None where that cannot be told.
+
+        Parameters
+        ----------
+        source : int or str
+            The number or the name of a source.
+        """
         one = next((each for each in self.hypotheses if each.sources == (self[source].number,)), None)
         if one is None or abs(one.evidence) <= one.evidence_error or one.evidence == 0:
             return None
@@ -218,7 +248,13 @@ class Evidence:
 
     @classmethod
     def from_dict(cls, found: Mapping[str, Any]) -> Self:
-        """Return what `to_dict` was made of; numbers that JSON does not know come back as infinite."""
+        """Return what `to_dict` was made of; numbers that JSON does not know come back as infinite.
+
+        Parameters
+        ----------
+        found : dict
+            What `to_dict` returned.
+        """
 
         def scores(given: Mapping[str, Any]) -> dict[str, Score]:
             return {str(name): _score(each) for name, each in given.items()}
@@ -245,13 +281,19 @@ class Evidence:
         return replace(made, metrics=metrics, findings=noted, **parts)
 
     def to_frame(self, part: str = "sources") -> Any:
-        """Return a table of pandas, a row for each of the "sources" or of the "hypotheses"."""
+        """Return a table of pandas, a row for each of the "sources" or of the "hypotheses".
+
+        Parameters
+        ----------
+        part : str
+            Which table: see the first line.
+        """
         if part not in ("sources", "hypotheses"):
             raise ValueError(f"part is {part!r}: use 'sources' or 'hypotheses'")
         try:
             import pandas as pd
         except ImportError as error:
-            raise ImportError('to_frame makes a table of pandas: pip install "gapmin[cli]"') from error
+            raise ImportError(f"to_frame makes a table of pandas: {how_to_install('cli')}") from error
         if part == "sources":
             return pd.DataFrame([asdict(each) for each in self.sources]).rename(columns={"name": "source"})
         return pd.DataFrame([self._row(each) for each in self.hypotheses])

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from contextlib import contextmanager
-from copy import copy
 from dataclasses import KW_ONLY, dataclass, field
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self
@@ -26,9 +25,8 @@ from gapmin.base import TransferMetaEstimator
 from gapmin.linear import WeightedLogisticRegression
 
 from ._fitting import Data
-from ._likelihood import mix_uniform
+from ._likelihood import mix_uniform, residual_spread
 from .checks import (
-    GONE,
     check_class_weight,
     check_groups,
     check_learner,
@@ -40,9 +38,9 @@ from .checks import (
     refuse_unprepared,
 )
 from .collect import Collected, Options, collect_evidence, fit_hypothesis, forced
-from .constants import VARIANCE_SCALE, Sources
+from .constants import Sources
 from .library import Learner, added_methods, default_learners, own_learners
-from .mixture import HypothesisMixture, domain_weights
+from .mixture import HypothesisMixture, domain_weights, row_weights
 from .result import Evidence
 from .scoring import Scoring, decide, make_scoring
 
@@ -93,11 +91,6 @@ class _TransferCV(TransferMetaEstimator):
     domain_weight_: dict[int, float] = field(init=False)
     sample_weight_: Array = field(init=False)
 
-    def __getattr__(self, name: str) -> Any:
-        if name in GONE:
-            raise AttributeError(f"{type(self).__name__} has no {name} any more: {GONE[name]}")
-        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
-
     def fit(
         self,
         X: Any,
@@ -114,10 +107,13 @@ class _TransferCV(TransferMetaEstimator):
         X : array-like, sparse matrix or data frame of shape (n_rows, n_features)
             Rows of the target and of the sources together. With an `estimator` of yours, frames reach it as they are.
         y : array-like of shape (n_rows,)
+            Their labels.
         sample_domain : array-like of int of shape (n_rows,), optional
             Positive for a source (its number), negative for the target. None makes every row target.
         groups : array-like of shape (n_rows,), optional
             Rows of one group, such as a patient or a day, are never divided between training and testing.
+        **not_taken : any
+            Refused with a reason, such as `sample_weight`.
 
         Returns
         -------
@@ -136,18 +132,9 @@ class _TransferCV(TransferMetaEstimator):
         self.evidence_ = collected.evidence if self.sources == "auto" else forced(collected, weights, self.sources)
         self.best_estimator_ = HypothesisMixture(models, weights)
         self.domain_weight_ = domain_weights(data, weights, models)
-        self.sample_weight_ = np.empty(data.domain.size)
-        for number, share in self.domain_weight_.items():
-            of_domain = data.domain < 0 if number < 0 else data.domain == number
-            # Rows were put in order: back to that of the rows given.
-            self.sample_weight_[collected.order[of_domain]] = share / of_domain.sum()
+        self.sample_weight_ = row_weights(data, self.domain_weight_, collected.order)
         self._remember_residuals(collected, weights)
         return self
-
-    def _fit_choices(self, X: Any, y: ArrayLike, sample_domain: ArrayLike, choices: Sequence[str]) -> dict[str, Self]:
-        """Return a fitted estimator for each value of `sources`, all from one evaluation."""
-        collected = self._gather(X, y, sample_domain, None)
-        return {choice: copy(self).set_params(sources=choice)._finish(collected) for choice in choices}
 
     def _gather(self, X: Any, y: ArrayLike, sample_domain: ArrayLike | None, groups: ArrayLike | None) -> Collected:
         """Check the rows, and return the evidence."""
@@ -220,6 +207,11 @@ class _TransferCV(TransferMetaEstimator):
 
         Values, or probabilities of the classes in their order. Their mean with the weights of
         `best_estimator_.weights` is the prediction.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_rows, n_features)
+            Rows to predict.
         """
         X = self._checked(X)
         found = self.best_estimator_.predict_by_hypothesis(X)
@@ -282,6 +274,7 @@ class TransferClassifierCV(ClassifierMixin, _TransferCV):
     n_jobs : int or None, default=None
         Processes. The result does not depend on it.
     random_state : int, RandomState instance or None, default=None
+        Seed.
     verbose : int, default=0
         1 shows a progress bar.
 
@@ -296,6 +289,7 @@ class TransferClassifierCV(ClassifierMixin, _TransferCV):
     sample_weight_ : ndarray of shape (n_rows,)
         The same by row: all rows of a domain weigh the same.
     classes_ : ndarray of shape (n_classes,)
+        The classes, sorted.
 
     Examples
     --------
@@ -343,14 +337,24 @@ class TransferClassifierCV(ClassifierMixin, _TransferCV):
         return np.asarray(self._class_code[y])
 
     def predict_proba(self, X: Any) -> Array:
-        """Return the probability of each class, in the order of `classes_`, mixed with 5% of a uniform guess."""
-        X = self._checked(X)
-        return mix_uniform(self.best_estimator_.predict(X))[:, self._class_code]
+        """Return the probability of each class, in the order of `classes_`, mixed with 5% of a uniform guess.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_rows, n_features)
+            Rows to predict.
+        """
+        return mix_uniform(self.best_estimator_.predict(self._checked(X)))[:, self._class_code]
 
     def predict(self, X: Any) -> NDArray[Any]:
-        """Return the most probable class of each row, or with `class_weight` the one with the largest product."""
-        X = self._checked(X)
-        code = decide(self.best_estimator_.predict(X), self._class_weight)
+        """Return the most probable class of each row, or with `class_weight` the one with the largest product.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_rows, n_features)
+            Rows to predict.
+        """
+        code = decide(self.best_estimator_.predict(self._checked(X)), self._class_weight)
         return np.asarray(self.classes_[np.argsort(self._class_code)[code]])
 
 
@@ -379,17 +383,19 @@ class TransferRegressorCV(RegressorMixin, _TransferCV):
         return Ridge()
 
     def predict(self, X: Any) -> Array:
-        """Return the value of each row."""
-        X = self._checked(X)
-        return self.best_estimator_.predict(X)
+        """Return the value of each row.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_rows, n_features)
+            Rows to predict.
+        """
+        return self.best_estimator_.predict(self._checked(X))
 
     def _remember_residuals(self, collected: Collected, weights: Mapping[Sources, float]) -> None:
         predicted = sum(weight * collected.evaluated[members].predicted for members, weight in weights.items())
-        y = collected.evaluator.y
-        squares = float(((np.asarray(predicted) - y) ** 2).mean(axis=0).sum())
-        self.residual_degrees_ = 2.0 + y.size
-        prior = 2 * VARIANCE_SCALE * collected.data.label_variance
-        self.residual_scale_ = float(np.sqrt((prior + squares) / (2 + y.size)))
+        residuals = np.asarray(predicted) - collected.evaluator.y
+        self.residual_scale_, self.residual_degrees_ = residual_spread(residuals, collected.data.label_variance)
 
     def predict_interval(self, X: Any, level: float = 0.9) -> Array:
         """Return the ends of an interval for the label of each row.
@@ -400,7 +406,9 @@ class TransferRegressorCV(RegressorMixin, _TransferCV):
         Parameters
         ----------
         X : array-like of shape (n_rows, n_features)
+            The rows.
         level : float, default=0.9
+            The probability that the interval holds the value.
 
         Returns
         -------
@@ -409,5 +417,4 @@ class TransferRegressorCV(RegressorMixin, _TransferCV):
         if not 0 < level < 1:
             raise ValueError(f"level is {level}: give a share between 0 and 1, such as 0.9")
         half = float(stdtrit(self.residual_degrees_, 0.5 + level / 2)) * self.residual_scale_
-        value = self.predict(X)
-        return np.column_stack([value - half, value + half])
+        return self.predict(X)[:, None] + np.array([-half, half])

@@ -18,12 +18,14 @@ PARTS = {
     "Digits": ("mnist", "svhn", "mnist_m"),
     "Digits with USPS": ("mnist", "mnist_m", "usps"),
     "Digits, embedded": ("mnist", "mnist_m", "digits"),
-    "Digits, embedded, every fourth row": ("mnist", "mnist_m", "digits"),
+    "Digits, two halves and a stranger": ("first", "second", "stranger"),
     "PACS": ("art_painting", "cartoon", "photo", "sketch"),
+    "PACS, ResNet-50": ("art_painting", "cartoon", "photo", "sketch"),
     "Office-31": ("amazon", "dslr", "webcam"),
+    "Office-31, ten classes": ("amazon", "dslr", "webcam"),
     "Office-Home": ("Art", "Clipart", "Product", "Real World"),
 }
-METHODS = ("Uniform", "Weighted", "Adv.H", "Adv.W", "Multi-Obj", "AMTNN", "gapMTNN")
+METHODS = ("Uniform", "Weighted", "Adv.H", "Adv.W", "Multi-Obj", "AMTNN", "gapMTNN printed", "gapMTNN crossfit")
 
 
 def made_up_outcome(cell: Cell) -> Outcome:

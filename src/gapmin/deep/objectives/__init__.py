@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from gapmin.deep.objectives._base import Objective, Step
 from gapmin.deep.objectives.adversarial import AdvH, AdvW
+from gapmin.deep.objectives.aggregated import Aggregated, is_aggregator
 from gapmin.deep.objectives.amtnn import AMTNN
 from gapmin.deep.objectives.gapmtnn import GapMTNN
 from gapmin.deep.objectives.multi_objective import MultiObjective
@@ -25,10 +26,12 @@ __all__ = [
     "OBJECTIVES",
     "AdvH",
     "AdvW",
+    "Aggregated",
     "GapMTNN",
     "MultiObjective",
     "Objective",
     "Step",
     "Uniform",
     "Weighted",
+    "is_aggregator",
 ]

@@ -48,6 +48,9 @@ class Objective(nn.Module, Parameters, BaseEstimator):
     Each class says so for itself: another `forward` may not.
     """
 
+    weighs_rows: ClassVar[bool] = False
+    """Whether losses are multiplied by ``batch.weight``, as ``own_losses(..., batch.weight)`` does. As above."""
+
     net: MultitaskNet
     relation: Tensor
 
@@ -58,7 +61,13 @@ class Objective(nn.Module, Parameters, BaseEstimator):
         nn.Module.__init__(self)
 
     def setup(self, net: MultitaskNet) -> Self:
-        """Take the network that is to be trained; check the hyper-parameters."""
+        """Take the network that is to be trained; check the hyper-parameters.
+
+        Parameters
+        ----------
+        net : MultitaskNet
+            The network to train.
+        """
         validate_parameter_constraints(
             self._parameter_constraints, BaseEstimator.get_params(self, deep=False), type(self).__name__
         )
@@ -74,14 +83,44 @@ class Objective(nn.Module, Parameters, BaseEstimator):
                 "process: set devices=1, or take them by gapmin.deep.losses and set over_processes = True in the class"
             )
 
+    def check_weighs_rows(self) -> None:
+        """Refuse weights of rows that would have no effect."""
+        if not vars(type(self)).get("weighs_rows"):
+            raise ValueError(
+                f"{type(self).__name__} is an objective of your own, which may ignore the weights of rows: fit without "
+                "sample_weight and class_weight, or give batch.weight to the functions of gapmin.deep.losses and set "
+                "weighs_rows = True in the class"
+            )
+
+    def check_resumable(self) -> None:
+        """Refuse to keep checkpoints of what could not go on as if it had not been killed."""
+
     def prepare(self, net: MultitaskNet) -> None:
-        """Make what the method keeps beside the network: modules and buffers, of the network's sizes."""
+        """Make what the method keeps beside the network: modules and buffers, of the network's sizes.
+
+        Parameters
+        ----------
+        net : MultitaskNet
+            The network to train.
+        """
 
     def set_class_counts(self, class_counts: Tensor) -> None:
-        """Take in how many rows of each class (columns) each task (rows) trains on; before the first step."""
+        """Take in how many rows of each class (columns) each task (rows) trains on; before the first step.
+
+        Parameters
+        ----------
+        class_counts : Tensor of shape (n_tasks, n_classes)
+            How many rows of each class each task has.
+        """
 
     def forward(self, batch: Batch) -> Step:
-        """Return the loss of a batch."""
+        """Return the loss of a batch.
+
+        Parameters
+        ----------
+        batch : Batch
+            Rows of every task.
+        """
         raise NotImplementedError
 
     def end_epoch(self) -> None:
@@ -93,7 +132,13 @@ class Objective(nn.Module, Parameters, BaseEstimator):
         return 0.0
 
     def observe(self, batch: Batch) -> None:
-        """Look at held-out rows, in evaluation mode and without gradients."""
+        """Look at held-out rows, in evaluation mode and without gradients.
+
+        Parameters
+        ----------
+        batch : Batch
+            Rows of every task.
+        """
 
     def __repr__(self, N_CHAR_MAX: int = 700) -> str:
         return BaseEstimator.__repr__(self, N_CHAR_MAX)

@@ -28,17 +28,31 @@ class AdvH(Objective):
     """
 
     over_processes = True
+    weighs_rows = True
 
     adversary: float = parameter(0.1, NOT_NEGATIVE)
     critic_hidden: int = parameter(128, AT_LEAST_ONE)
 
     def prepare(self, net: MultitaskNet) -> None:
+        """Make what the objective keeps.
+
+        Parameters
+        ----------
+        net : MultitaskNet
+            The network to train.
+        """
         self.discriminator = TaskDiscriminator(net.n_tasks, net.in_features, self.critic_hidden)
 
     def forward(self, batch: Batch) -> Step:
-        """Return sum_k L_k(h_k) and the discriminator's loss, whose gradient reaches the extractor reversed."""
+        """Return sum_k L_k(h_k) and the discriminator's loss, whose gradient reaches the extractor reversed.
+
+        Parameters
+        ----------
+        batch : Batch
+            Rows of every task.
+        """
         own = self.net.own(batch)
-        losses = own_losses(own.logits, batch.y, batch.sizes)
+        losses = own_losses(own.logits, batch.y, batch.sizes, batch.weight)
         scores = self.discriminator(own.z, self.adversary)
         task = row_tasks(batch.sizes, batch.y.device)
         # By task, so that a large task does not hide the others.
@@ -64,6 +78,7 @@ class AdvW(Objective):
     """
 
     over_processes = True
+    weighs_rows = True
 
     adversary: float = parameter(0.1, NOT_NEGATIVE)
     penalty: float = parameter(10.0, NOT_NEGATIVE)
@@ -71,12 +86,25 @@ class AdvW(Objective):
     critic_hidden: int = parameter(128, AT_LEAST_ONE)
 
     def prepare(self, net: MultitaskNet) -> None:
+        """Make what the objective keeps.
+
+        Parameters
+        ----------
+        net : MultitaskNet
+            The network to train.
+        """
         self.critics = PairCritics(net.n_tasks, net.in_features, self.critic_hidden) if net.n_tasks > 1 else None
 
     def forward(self, batch: Batch) -> Step:
-        """Return sum_k L_k(h_k) and what the critics minimise, whose gradient reaches the extractor reversed."""
+        """Return sum_k L_k(h_k) and what the critics minimise, whose gradient reaches the extractor reversed.
+
+        Parameters
+        ----------
+        batch : Batch
+            Rows of every task.
+        """
         own = self.net.own(batch)
-        losses = own_losses(own.logits, batch.y, batch.sizes)
+        losses = own_losses(own.logits, batch.y, batch.sizes, batch.weight)
         if self.critics is None:
             return Step(losses.sum(), losses.detach())
         scale = torch.full((len(batch.sizes),) * 2, self.adversary)

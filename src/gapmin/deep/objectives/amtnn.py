@@ -37,6 +37,7 @@ class AMTNN(Objective):
     """
 
     over_processes = True
+    weighs_rows = True
 
     distance: float = parameter(0.1, NOT_NEGATIVE)
     strength: float = parameter(2.0, NOT_NEGATIVE)
@@ -45,15 +46,28 @@ class AMTNN(Objective):
     critic_hidden: int = parameter(128, AT_LEAST_ONE)
 
     def prepare(self, net: MultitaskNet) -> None:
+        """Make what the objective keeps.
+
+        Parameters
+        ----------
+        net : MultitaskNet
+            The network to train.
+        """
         K = net.n_tasks
         self.register_buffer("relation", torch.full((K, K), 1 / K))
         self.losses, self.distances = RunningCost(K), RunningCost(K)
         self.critics = PairCritics(K, net.in_features, self.critic_hidden) if K > 1 else None
 
     def forward(self, batch: Batch) -> Step:
-        """Return sum_ti alpha_ti L_i(h_t) and what the critics minimise, reversed for the extractor."""
+        """Return sum_ti alpha_ti L_i(h_t) and what the critics minimise, reversed for the extractor.
+
+        Parameters
+        ----------
+        batch : Batch
+            Rows of every task.
+        """
         pairs = self.net.all_pairs(batch)
-        losses = loss_matrix(pairs.logits, batch.y, batch.sizes)
+        losses = loss_matrix(pairs.logits, batch.y, batch.sizes, batch.weight)
         loss = (self.relation * losses).sum()
         terms = {}
         self.losses.add(losses, row_counts(batch))

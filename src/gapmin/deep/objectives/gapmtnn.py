@@ -30,7 +30,8 @@ _DEFAULTS = {
     "crossfit": {"lambda_semantic": 0.0, "lambda_marginal": 0.0, "lambda_relation": 0.05},
     "others": {"lambda_semantic": 10.0, "lambda_marginal": 0.1, "lambda_relation": 1.0},
 }
-_SCORE_EVERY = 2
+_LOOK_EVERY = 2
+"""Probes are scored, and features taken into the moments, in every so many-th batch: the first of an epoch and on."""
 _KEPT_OF_PAST_EPOCHS = 0.5
 
 
@@ -58,10 +59,10 @@ class GapMTNN(Objective):
     relation_cost : "crossfit", "excess", "printed" or "gap", default="crossfit"
         What a unit of weight on task k costs task j. "crossfit" asks whether k's rows can teach j: two linear probes
         for each task on features that they do not change, each trained on half of its task's rows, scored on the other
-        half; the cost is how much worse on j's rows k's probes do than j's own (see `gapmin.deep.probes`). The others
-        add the distances: "printed" is L_k(h_j), by which a hard task loses its own weight to easy ones; "excess" is
-        L_k(h_j) - L_k(h_k), at least 0, and 0 for a task itself; "gap" the same of probe heads, each trained on its own
-        task alone: the definition.
+        half. The cost is how much worse on j's rows k's probes do than j's own (see `gapmin.deep.probes`). The others
+        add the distances: "printed" is L_k(h_j), by which a hard task loses its own weight to easy ones. "excess" is
+        L_k(h_j) - L_k(h_k), at least 0, and 0 for a task itself. "gap" is the same of probe heads, each trained on its
+        own task alone: the definition.
     relation_data : "train" or "holdout", default="train"
         The rows that the relation's costs are measured on: those of the epoch as they are trained on, or a held-out
         share, which also moves the centroids, for that purpose alone. When training losses reach 0 the former say
@@ -90,6 +91,7 @@ class GapMTNN(Objective):
     """
 
     over_processes = True
+    weighs_rows = True
 
     lambda_semantic: float | None = parameter(None, NOT_NEGATIVE, None)
     lambda_marginal: float | None = parameter(None, NOT_NEGATIVE, None)
@@ -109,13 +111,26 @@ class GapMTNN(Objective):
 
     @classmethod
     def printed(cls, **changes: Any) -> Self:
-        """Return the objective with what the paper prints: summed distances, 0.1 for both, L_k(h_j) as the cost."""
+        """Return the objective with what the paper prints: summed distances, 0.1 for both, L_k(h_j) as the cost.
+
+        Parameters
+        ----------
+        **changes : any
+            Parameters that differ from the print.
+        """
         weights: dict[str, Any] = {"lambda_semantic": 0.1, "lambda_marginal": 0.1}
         return cls(**weights | {"relation_cost": "printed", "reduction": "sum"} | changes)
 
     @classmethod
     def ablation(cls, name: str, **changes: Any) -> Self:
         """Return one of the ablated forms of Table 8, of the objective with alignment; the rest by default or as given.
+
+        Parameters
+        ----------
+        name : str
+            A row of Table 8, such as "w/o cvx opt.".
+        **changes : any
+            Parameters that differ besides.
 
         Examples
         --------
@@ -141,6 +156,13 @@ class GapMTNN(Objective):
         )
 
     def prepare(self, net: MultitaskNet) -> None:
+        """Make what the objective keeps.
+
+        Parameters
+        ----------
+        net : MultitaskNet
+            The network to train.
+        """
         K = net.n_tasks
         crossfit = self.relation_cost == "crossfit"
         start = ("identity" if crossfit else "uniform") if self.initial_relation == "auto" else self.initial_relation
@@ -154,21 +176,33 @@ class GapMTNN(Objective):
             self.critics = PairCritics(K, net.in_features, self.critic_hidden, self.marginal)
         self.probes: TaskHeads | CrossFitProbes | None = None
         if self.relation_cost == "gap":
-            self.probes = TaskHeads(K, net.in_features, net.hidden, net.n_classes, net.heads.activation)
+            self.probes = TaskHeads(K, net.in_features, net.heads.hidden, net.heads.n_classes, net.heads.activation)
         elif crossfit and self.learn_relation and K > 1:
             self.probes = CrossFitProbes(K, net.in_features, net.n_classes)
             self.scores = ProbeScores(K, net.n_classes)
             self.register_buffer("n_batches", torch.zeros((), dtype=torch.int64))
 
     def set_class_counts(self, class_counts: Tensor) -> None:
-        """Take in the tasks' classes and sizes: tasks without a common class never share."""
+        """Take in the tasks' classes and sizes: tasks without a common class never share.
+
+        Parameters
+        ----------
+        class_counts : Tensor of shape (n_tasks, n_classes)
+            How many rows of each class each task has.
+        """
         self.get_buffer("class_counts").copy_(class_counts)
         allowed = torch.from_numpy(common_classes(class_counts.cpu())).to(self.relation)
         start = self.relation * allowed
         self._set_relation(start / start.sum(1, keepdim=True))
 
     def forward(self, batch: Batch) -> Step:
-        """Return sum_j L^j + lambda_1 nabla_j + lambda_2 r_j for the relation at hand."""
+        """Return sum_j L^j + lambda_1 nabla_j + lambda_2 r_j for the relation at hand.
+
+        Parameters
+        ----------
+        batch : Batch
+            Rows of every task.
+        """
         # Algorithm 3, line 4: "h_k moves by its own loss alone". Head j is in row j of `losses` only; `pairs.hidden`,
         # which the alignment is made of, has no gradient to the heads: see `_HiddenLayers` in heads.py.
         if self.relation_cost == "crossfit":
@@ -182,14 +216,14 @@ class GapMTNN(Objective):
         sources = [[k for k, weight in enumerate(row) if weight > 0 or j == k] for j, row in enumerate(weights)]
         terms: dict[str, Tensor] = {}
         if all(len(each) == 1 for each in sources):
-            losses = own_losses(self.net.heads.own(z, batch.sizes).logits, batch.y, batch.sizes)
+            losses = own_losses(self.net.heads.own(z, batch.sizes).logits, batch.y, batch.sizes, batch.weight)
             loss, losses = (self.relation.diagonal() * losses).sum(), losses.detach()
             if self.net.n_tasks > 1:
                 terms = {"semantic": torch.zeros_like(loss), "marginal": torch.zeros_like(loss)}
         else:
             aligns = any(self._weight_of(name) for name in ("lambda_semantic", "lambda_marginal"))
             pairs, rows = self.net.heads.chosen_pairs(z, batch.sizes, sources, with_hidden=aligns)
-            loss, losses = chosen_losses(pairs.logits, batch.y, rows, batch.sizes, sources, self.relation)
+            loss, losses = chosen_losses(pairs.logits, batch.y, rows, batch.sizes, sources, self.relation, batch.weight)
             terms = {"semantic": torch.zeros_like(loss), "marginal": torch.zeros_like(loss)}
             if aligns:
                 chosen = self.relation * (1 - torch.eye(len(sources)).to(self.relation))
@@ -197,23 +231,23 @@ class GapMTNN(Objective):
                 loss = loss + aligned
         if isinstance(self.probes, CrossFitProbes) and batch.half is not None:
             n_batches = self.get_buffer("n_batches")
-            if self.training:
+            if self.training and int(n_batches) % _LOOK_EVERY == 0:
                 self.probes.see(z, batch.sizes)
-            if self.training and self.relation_data == "train" and int(n_batches) % _SCORE_EVERY == 0:
-                self._score_probes(self.probes, z, batch)
+                if self.relation_data == "train":
+                    self._score_probes(self.probes, z, batch)
             if self.training:
                 n_batches += 1
             counts = self.get_buffer("class_counts")
-            loss = loss + self.probes.losses(z, batch.y, batch.sizes, batch.half, counts).sum()
+            loss = loss + self.probes.losses(z, batch.classes, batch.sizes, batch.half, counts).sum()
         return Step(loss, losses, terms)
 
     def _score_probes(self, probes: CrossFitProbes, z: Tensor, batch: Batch) -> None:
-        self.scores.add(probes.errors(z, batch.y, batch.half), batch.y, batch.sizes)
+        self.scores.add(probes.errors(z, batch.classes, batch.half), batch.classes, batch.sizes)
 
     def _step_on_all_pairs(self, batch: Batch) -> Step:
         """Run every head on every row, as the other costs ask for."""
         pairs = self.net.all_pairs(batch)
-        losses = loss_matrix(pairs.logits, batch.y, batch.sizes)
+        losses = loss_matrix(pairs.logits, batch.y, batch.sizes, batch.weight)
         loss = (self.relation * losses).sum()
         terms: dict[str, Tensor] = {}
         distances = torch.zeros_like(losses)
@@ -221,7 +255,8 @@ class GapMTNN(Objective):
             aligned, distances, terms = self._align(pairs, batch, *_all_pairs_of(self.net.n_tasks, batch.y.device))
             loss = loss + aligned
         if isinstance(self.probes, TaskHeads):
-            loss = loss + own_losses(self.probes.own(pairs.z.detach(), batch.sizes).logits, batch.y, batch.sizes).sum()
+            probed = self.probes.own(pairs.z.detach(), batch.sizes).logits
+            loss = loss + own_losses(probed, batch.y, batch.sizes, batch.weight).sum()
         if self.relation_data == "train":
             self._add_cost(pairs, losses, distances, batch)
         return Step(loss, losses.detach().diagonal(), terms)
@@ -238,7 +273,7 @@ class GapMTNN(Objective):
         if lambda_semantic or by_means:
             features = pairs.hidden if self.centroid_space == "head" else pairs.z
             # line 3
-            sums, counts = self.centroids(features, batch.y, batch.sizes)
+            sums, counts = self.centroids(features, batch.classes, batch.sizes)
             if lambda_semantic:
                 semantic = lambda_semantic * pair_distances(sums, counts, first, second, self.reduction)
             if by_means:
@@ -259,18 +294,26 @@ class GapMTNN(Objective):
     def _add_cost(self, pairs: HeadOutputs, losses: Tensor, distances: Tensor, batch: Batch) -> None:
         if isinstance(self.probes, TaskHeads):
             with torch.no_grad():
-                losses = loss_matrix(self.probes.all_pairs(pairs.z, batch.sizes).logits, batch.y, batch.sizes)
+                losses = loss_matrix(
+                    self.probes.all_pairs(pairs.z, batch.sizes).logits, batch.y, batch.sizes, batch.weight
+                )
         self.losses.add(losses, row_counts(batch))
         self.distances.add(distances, both_present(batch))
 
     def observe(self, batch: Batch) -> None:
-        """Measure the relation's costs on held-out rows."""
+        """Measure the relation's costs on held-out rows.
+
+        Parameters
+        ----------
+        batch : Batch
+            Rows of every task.
+        """
         if self.relation_cost == "crossfit":
             if isinstance(self.probes, CrossFitProbes):
                 self._score_probes(self.probes, self.net.extractor(batch.x), batch)
             return
         pairs = self.net.all_pairs(batch)
-        losses = loss_matrix(pairs.logits, batch.y, batch.sizes)
+        losses = loss_matrix(pairs.logits, batch.y, batch.sizes, batch.weight)
         distances = torch.zeros_like(losses)
         if self.net.n_tasks > 1:
             _, distances, _ = self._align(pairs, batch, *_all_pairs_of(self.net.n_tasks, batch.y.device))

@@ -18,9 +18,16 @@ class Uniform(Objective):
     """
 
     over_processes = True
+    weighs_rows = True
 
     def forward(self, batch: Batch) -> Step:
-        """Return sum_k L_k(h_k)."""
+        """Return sum_k L_k(h_k).
+
+        Parameters
+        ----------
+        batch : Batch
+            Rows of every task.
+        """
         own = self.net.own(batch)
-        losses = own_losses(own.logits, batch.y, batch.sizes)
+        losses = own_losses(own.logits, batch.y, batch.sizes, batch.weight)
         return Step(losses.sum(), losses.detach())

@@ -29,18 +29,28 @@ class Weighted(Objective):
     own : float, default=0.5
         The weight of a task's own rows.
     temperature : float, default=1.0
+        The larger, the more equal the weights.
 
     Attributes
     ----------
     relation : Tensor of shape (K, K)
+        Row j: the weight of each task in the loss of task j.
     """
 
     over_processes = True
+    weighs_rows = True
 
     own: float = parameter(0.5, Interval(Real, 0, 1, closed="both"))
     temperature: float = parameter(1.0, POSITIVE)
 
     def prepare(self, net: MultitaskNet) -> None:
+        """Make what the objective keeps.
+
+        Parameters
+        ----------
+        net : MultitaskNet
+            The network to train.
+        """
         K = net.n_tasks
         self.register_buffer("relation", torch.empty(K, K))
         self.losses = RunningCost(K)
@@ -48,9 +58,15 @@ class Weighted(Objective):
             self._set_relation(relation_by_entropy(torch.zeros(K, K), 1.0, self.own))
 
     def forward(self, batch: Batch) -> Step:
-        """Return sum_jk relation_jk L_k(h_j)."""
+        """Return sum_jk relation_jk L_k(h_j).
+
+        Parameters
+        ----------
+        batch : Batch
+            Rows of every task.
+        """
         pairs = self.net.all_pairs(batch)
-        losses = loss_matrix(pairs.logits, batch.y, batch.sizes)
+        losses = loss_matrix(pairs.logits, batch.y, batch.sizes, batch.weight)
         self.losses.add(losses, row_counts(batch))
         return Step((self.relation * losses).sum(), losses.detach().diagonal())
 

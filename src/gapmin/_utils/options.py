@@ -1,0 +1,54 @@
+"""How messages name an option: as the command line has it, or as Python does."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+
+_ON_COMMAND_LINE = ContextVar("on_command_line", default=False)
+_LISTS = ("drop", "keep", "na")
+_IN_PYTHON = {
+    "no-text": "text=False",
+    "json": "result.to_dict()",
+}
+
+
+@contextmanager
+def on_command_line() -> Iterator[None]:
+    """Let messages name options as they are typed."""
+    token = _ON_COMMAND_LINE.set(True)
+    try:
+        yield
+    finally:
+        _ON_COMMAND_LINE.reset(token)
+
+
+def option(name: str, value: str = "") -> str:
+    """Return what an option is called where the message is read, with a value or without.
+
+    Examples
+    --------
+    >>> option("task"), option("task", "regression"), option("na", "k.A."), option("no-text")
+    ('task=', "task='regression'", "na=['k.A.']", 'text=False')
+    >>> with on_command_line():
+    ...     option("task"), option("task", "regression"), option("na", "k.A."), option("no-text")
+    ('--task', '--task regression', "--na 'k.A.'", '--no-text')
+    """
+    if _ON_COMMAND_LINE.get():
+        shown = f" {value if value.isalnum() else repr(value)}" if value else ""
+        return f"--{name}{shown}"
+    if not value:
+        return _IN_PYTHON.get(name, f"{name}=")
+    return f"{name}=[{value!r}]" if name in _LISTS else f"{name}={value!r}"
+
+
+def fitting() -> str:
+    """Return what makes the model.
+
+    Examples
+    --------
+    >>> fitting()
+    'the method fit()'
+    """
+    return "gapmin fit with the same files and options" if _ON_COMMAND_LINE.get() else "the method fit()"
