@@ -6,6 +6,7 @@ import math
 import subprocess
 import time
 from collections.abc import Iterable
+from copy import copy
 from dataclasses import replace
 from functools import cache, lru_cache
 from importlib import import_module
@@ -74,7 +75,8 @@ def _new_rule(name: str, variant: str, seed: int, random_state: int) -> tuple[di
     start = time.process_time()
     model = make(OURS, problem.task, random_state)
     with_choice = {OURS: "auto", ALONE: "none", LEAVE_OUT: "all"}
-    fitted = model._fit_choices(split.X, split.y, split.sample_domain, tuple(with_choice.values()))
+    collected = model._gather(split.X, split.y, split.sample_domain, None)  # one evaluation for all choices
+    fitted = {each: copy(model).set_params(sources=each)._finish(collected) for each in with_choice.values()}
     seconds = time.process_time() - start
     errors = {
         method: float(problem.error(split.y_test, fitted[choice].predict(split.X_test)))

@@ -68,7 +68,7 @@ def gapboost(
         # line 17: if any D_{k+1}^S(i), D_{k+1}^T(i) > gamma_max Z_{k+1}
         for D in (D_S, D_T):
             for i in range(len(D)):
-                if D[i] > gamma_max * Z:
+                if D[i] > gamma_max * Z:  # correction 4b; printed: which rows are set is not said
                     # line 18: D_{k+1}^S(i), D_{k+1}^T(i) = gamma_max Z_{k+1}
                     D[i] = gamma_max * Z
         # line 19: end if

@@ -1,6 +1,6 @@
 """Algorithm 3, gapMTNN, one epoch: the printed lines, one after the other.
 
-"correction D1" is row D1 of docs/fidelity.md. The optimiser is the printed step, not Adam.
+"correction D1" is row D1 of docs/fidelity.md. The optimiser is the printed step, not Adam (D21c).
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class Head(NamedTuple):
         return self.activation(z @ self.weight1.T + self.bias1)
 
     def __call__(self, z: Tensor) -> Tensor:
-        return self.hidden(z) @ self.weight2.T + self.bias2
+        return self.hidden(z) @ self.weight2.T + self.bias2  # correction D21b; printed: its softmax
 
     @property
     def parameters(self) -> list[Tensor]:
@@ -113,6 +113,7 @@ def gapmtnn_epoch(
 
 def _semantic(sums: Tensor, counts: Tensor, j: int, k: int) -> Tensor:
     """Return sum_c ||C_j^c - C_k^c||^2 over the classes that both tasks have had."""
+    # correction D4; printed: over all classes
     both = [c for c in range(counts.shape[1]) if counts[j, c] > 0 and counts[k, c] > 0]
     return sum((_squared(sums[j, c] / counts[j, c], sums[k, c] / counts[k, c]) for c in both), torch.tensor(0.0))
 
