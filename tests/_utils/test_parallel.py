@@ -5,6 +5,7 @@ import os
 import signal
 import subprocess
 import sys
+import warnings
 from contextlib import ExitStack
 from operator import truediv
 from pathlib import Path
@@ -13,7 +14,7 @@ import pytest
 from joblib import parallel_config
 
 import gapmin
-from gapmin._utils.parallel import run_parallel
+from gapmin._utils.parallel import ignore_sigint_in_children, run_parallel
 from gapmin_support.processes import children_of, is_alive, traces_of, wait_until
 
 SOURCE = Path(gapmin.__file__).parent
@@ -61,6 +62,24 @@ def test_this_process_still_answers_signals():
     assert not signal.pthread_sigmask(signal.SIG_BLOCK, []) & {signal.SIGINT, signal.SIGHUP}
     with pytest.raises(KeyboardInterrupt):
         signal.raise_signal(signal.SIGINT)
+
+
+def test_to_stop_early_is_quiet():
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        results = run_parallel(pow, [(base, 3) for base in range(40)], 2, batch_size=1)
+        assert next(results) == 0
+        results.close()
+
+
+@pytest.mark.posix
+def test_ctrl_c_is_not_lost_while_workers_start():
+    starting = ignore_sigint_in_children()
+    starting.__enter__()
+    os.kill(os.getpid(), signal.SIGINT)  # not heard yet: what starts here is not left half made
+    with pytest.raises(KeyboardInterrupt):
+        starting.__exit__(None, None, None)
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
 
 
 def test_no_other_file_makes_a_pool():

@@ -6,8 +6,10 @@ import os
 import signal
 import sys
 import threading
+import warnings
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from multiprocessing import resource_tracker
 from runpy import run_path
 from typing import Any, Literal
 
@@ -59,9 +61,18 @@ def run_parallel(
     lazy = get_active_backend(prefer=options.get("prefer"))[0].supports_return_generator
     return_as = ("generator" if in_order else "generator_unordered") if lazy else "list"
     parallel = Parallel(n_jobs=n_jobs, return_as=return_as, batch_size=batch_size, **options)
-    with ignore_sigint_in_children():
-        results = parallel(delayed(work)(*task) for task in tasks)
-    yield from results
+    results: Any = None
+    try:
+        with ignore_sigint_in_children():
+            results = parallel(delayed(work)(*task) for task in tasks)
+        for result in results:  # noqa: UP028 - `yield from` closes them with a warning
+            yield result
+    except BaseException:
+        if lazy and results is not None:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", UserWarning)  # that some results were not used
+                results.close()
+        raise
 
 
 @contextmanager
@@ -69,20 +80,27 @@ def ignore_sigint_in_children() -> Iterator[None]:
     """Keep the terminal from ending processes that start meanwhile, from their first moment.
 
     A worker ignores Ctrl-C by itself only when it has imported joblib: interrupted before, it would complain at length.
-    joblib's resource trackers would be ended by a closed terminal, and leave their folders behind. That a signal is
-    ignored or blocked, a child inherits. A closed terminal ends this process a moment later; Ctrl-C is lost on it.
+    joblib's resource trackers would be ended by a closed terminal, and leave their folders behind. What this thread
+    blocks, a child inherits blocked. This process answers at the end what came meanwhile.
     """
     if threading.current_thread() is not threading.main_thread():
         yield
         return
-    before = signal.signal(signal.SIGINT, signal.SIG_IGN)  # not blocked: on starting a tracker Python unblocks it
-    blocked = signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGHUP]) if hasattr(signal, "SIGHUP") else None
+    can_block = hasattr(signal, "pthread_sigmask")
+    pressed: list[int] = []  # a thread that does not block the signal may take it
+    before = signal.signal(signal.SIGINT, lambda number, frame: pressed.append(number))
     try:
+        if can_block:
+            unblocked = signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGHUP])
+            resource_tracker.ensure_running()  # now, because Python unblocks Ctrl-C when it starts this one
+            signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
         yield
     finally:
+        if can_block:
+            signal.pthread_sigmask(signal.SIG_SETMASK, unblocked)
         signal.signal(signal.SIGINT, before)
-        if blocked is not None:
-            signal.pthread_sigmask(signal.SIG_SETMASK, blocked)
+        if pressed:
+            signal.raise_signal(signal.SIGINT)
 
 
 @contextmanager
