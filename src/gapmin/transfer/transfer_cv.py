@@ -148,7 +148,6 @@ class _TransferCV(TransferMetaEstimator):
         check_target(data)
         check_odds(self.prior_odds, names)
         learners = self._learners(data)
-        names_of_columns = getattr(self, "feature_names_in_", None)
         scoring = self._scoring(data)
         scoring.check(data.y[data.target])
         seed = int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
@@ -167,7 +166,7 @@ class _TransferCV(TransferMetaEstimator):
                     self.prior_odds,
                     self.max_search_rows,
                     self.time_limit,
-                    names_of_columns,
+                    getattr(self, "feature_names_in_", None),
                     on_progress,
                 ),
                 names=names,
@@ -203,10 +202,9 @@ class _TransferCV(TransferMetaEstimator):
         return learners + added_methods(self.methods, not data.n_classes, data.n_classes, self.estimator)
 
     def predict_by_hypothesis(self, X: Any) -> dict[Sources, Array]:
-        """Return what each hypothesis in the model says of rows, by the numbers of its sources.
+        """Return what each hypothesis says of rows, by the numbers of its sources: values, or probabilities of classes.
 
-        Values, or probabilities of the classes in their order. Their mean with the weights of
-        `best_estimator_.weights` is the prediction.
+        The mean with the weights of `best_estimator_.weights` is the prediction.
 
         Parameters
         ----------
@@ -214,8 +212,11 @@ class _TransferCV(TransferMetaEstimator):
             Rows to predict.
         """
         X = self._checked(X)
-        found = self.best_estimator_.predict_by_hypothesis(X)
-        return {members: self._in_order(each) for members, each in found.items()}
+        return {k: self._in_order(each) for k, each in self.best_estimator_.predict_by_hypothesis(X).items()}
+
+    def _predicted(self, X: Any) -> Array:
+        X = self._checked(X)  # first: without a fit it says so
+        return self.best_estimator_.predict(X)
 
     def _in_order(self, predicted: Array) -> Array:
         return predicted
@@ -344,7 +345,7 @@ class TransferClassifierCV(ClassifierMixin, _TransferCV):
         X : array-like of shape (n_rows, n_features)
             Rows to predict.
         """
-        return mix_uniform(self.best_estimator_.predict(self._checked(X)))[:, self._class_code]
+        return mix_uniform(self._predicted(X))[:, self._class_code]
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Return the most probable class of each row, or with `class_weight` the one with the largest product.
@@ -354,7 +355,7 @@ class TransferClassifierCV(ClassifierMixin, _TransferCV):
         X : array-like of shape (n_rows, n_features)
             Rows to predict.
         """
-        code = decide(self.best_estimator_.predict(self._checked(X)), self._class_weight)
+        code = decide(self._predicted(X), self._class_weight)
         return np.asarray(self.classes_[np.argsort(self._class_code)[code]])
 
 
@@ -390,7 +391,7 @@ class TransferRegressorCV(RegressorMixin, _TransferCV):
         X : array-like of shape (n_rows, n_features)
             Rows to predict.
         """
-        return self.best_estimator_.predict(self._checked(X))
+        return self._predicted(X)
 
     def _remember_residuals(self, collected: Collected, weights: Mapping[Sources, float]) -> None:
         predicted = sum(weight * collected.evaluated[members].predicted for members, weight in weights.items())
