@@ -107,10 +107,10 @@ def test_a_patch_release_of_scikit_learn_passes_without_a_warning(saved_tree, cr
 @pytest.mark.parametrize(
     ("change", "said"),
     [
-        ({"format": 4}, "format 4"),
+        ({"format": 5}, "format 5"),
         ({"format": 0}, "format"),
         ({"format": True}, "format"),
-        ({"format": "3"}, "format"),
+        ({"format": "4"}, "format"),
         ({"schema": ["a"]}, "entries"),
         ({"about": None}, "entries"),
         ({"versions": {"gapmin": "0.1.0"}}, "versions"),
@@ -133,7 +133,7 @@ def test_a_file_of_an_earlier_format_says_who_wrote_it_and_what_to_do(
 ):
     change = {"format": number, "versions": versions}
     line = refused(craft(saved_tree, tmp_path / "old.skops", facts=lambda facts: facts | change))
-    assert f"it was written by gapmin {writer} in format {number}, and gapmin {__version__} reads format 3" in line
+    assert f"it was written by gapmin {writer} in format {number}, and gapmin {__version__} reads format 4" in line
     assert line.endswith(": fit the model again")
 
 

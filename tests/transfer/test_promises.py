@@ -131,11 +131,9 @@ def test_the_weight_of_domains_counts_that_of_a_method():
     model.set_params(estimator=None).fit(X, y, sample_domain=domain)
     (boosted,) = (each for each in model.best_estimator_.models[1,] if each.form == "by domain")
     own = boosted.estimator.sample_weight_
-    share = own[:30].sum() / own.sum()
-    others = model.domain_weight_[-1] * len(model.best_estimator_.models[1,]) - share
-    shares = {"half": 0.5, "natural": 30 / 90, "recalibrated": 0.0}
-    rest = [shares[each.form] for each in model.best_estimator_.models[1,] if each is not boosted]
-    assert others == pytest.approx(sum(rest))
+    shares = {"half": 0.5, "natural": 30 / 90, "recalibrated": 0.0, boosted.form: own[:30].sum() / own.sum()}
+    expected = sum(each.weight * shares[each.form] for each in model.best_estimator_.models[1,])
+    assert model.domain_weight_[-1] == pytest.approx(expected)
 
 
 def test_copies_of_noise_make_no_column_important():

@@ -165,6 +165,8 @@ def check_fitted_learner(found: Attributes) -> None:
     need(edges is None or (isinstance(edges, np.ndarray) and edges.ndim == 2), "a learner has edges of a wrong kind")
     need(edges is None or n_features in (None, edges.shape[1]), "a learner has edges for other columns")
     need(isinstance(found.get("power"), float | int), "a learner has no power")
+    weight = found.get("weight")
+    need(type(weight) is float and 0 < weight <= 1, "a learner has a weight that is no share")
     plain = isinstance(correction, list) and all(isinstance(part, np.ndarray | np.number) for part in correction)
     need(correction is None or plain, "a learner has a correction of a wrong kind")
 

@@ -23,7 +23,7 @@ from gapmin._utils.text import one_line
 from gapmin._version import __version__
 from gapmin.saved._archive import COPY_AGAIN, FACTS, SCHEMA, Archive, ContentError, checksum, parse
 
-MODEL_FORMAT = 3
+MODEL_FORMAT = 4
 """The number of the format; a file with a higher one is from a later gapmin."""
 
 

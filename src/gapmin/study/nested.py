@@ -14,6 +14,7 @@ from gapmin._utils.parallel import one_thread
 from gapmin._utils.typing import Array
 from gapmin.transfer.collect import Collected, fit_hypothesis
 from gapmin.transfer.constants import UNIFORM_SHARE, Sources
+from gapmin.transfer.mixture import predict_mean
 
 from .answer import gather, prepared, transfer_model
 from .curve import draw_rows
@@ -114,7 +115,7 @@ def _run_fold(data: NestedData, fold: OuterFold) -> HeldOut:
     here = prepare.transform(data.frame.iloc[fold.test])
 
     def mixed(models: Mapping[Sources, Sequence[Any]], weights: Mapping[Sources, float], of: Any) -> Array:
-        parts = {members: _mean(models[members], of) for members in weights}
+        parts = {members: predict_mean(models[members], of) for members in weights}
         return mixture(model, parts, weights, range(data.n_classes))
 
     weights = method_weights(found)
@@ -188,10 +189,6 @@ def losses(predicted: Array, y: NDArray[Any], n_classes: int) -> Array:
 
 def _members(weights: Mapping[str, Mapping[Sources, float]]) -> list[Sources]:
     return list(dict.fromkeys(members for each in weights.values() for members in each))
-
-
-def _mean(models: Sequence[Any], X: Any) -> Array:
-    return np.asarray(np.mean([each.predict(X) for each in models], axis=0))
 
 
 def _label_shares(data: NestedData, rows: Rows, n_rows: int) -> Array:

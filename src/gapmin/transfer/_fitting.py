@@ -117,6 +117,8 @@ class FittedLearner:
     n_classes : int
     correction : tuple of ndarray, or None
         What `correct_values` or `correct_classes` returned.
+    weight : float
+        Its share of its hypothesis.
     """
 
     estimator: Any
@@ -128,6 +130,7 @@ class FittedLearner:
     power: float
     n_classes: int
     correction: tuple[Array, ...] | None = None
+    weight: float = 1.0
 
     def predict(self, X: Any) -> Array:
         """Return values, or probabilities of all classes."""
@@ -186,6 +189,7 @@ def fit_learner(
     fold: TargetFold | None,
     seed: int,
     ready: Preparation | None = None,
+    aside: NDArray[np.intp] | None = None,
 ) -> FittedLearner:
     """Fit a learner to some target rows and the rows of the sources.
 
@@ -201,6 +205,8 @@ def fit_learner(
     seed : int
     ready : Preparation, optional
         From `prepare`, where it is used again.
+    aside : ndarray of int, optional
+        Rows of the sources that do not train.
     """
     ready = ready or prepare(data, learner, form, sources)
     of_target = data.target if fold is None else data.target[fold[0]]
@@ -209,6 +215,8 @@ def fit_learner(
         of_sources = of_sources[:0]
     elif form == RECALIBRATED:
         of_target = of_target[:0]
+    if aside is not None:
+        of_sources = np.setdiff1d(of_sources, aside, assume_unique=True)
     rows = np.concatenate([of_target, of_sources])
     X, y = _safe_indexing(ready.X, rows), data.y[rows]
     scale = ready.scale
@@ -289,7 +297,13 @@ def _predict(estimator: Any, X: Any, n_classes: int, power: float) -> Array:
 
 
 def held_out(
-    data: Data, learner: Learner, form: str, sources: Sources, folds: Sequence[TargetFold], seeds: Sequence[int]
+    data: Data,
+    learner: Learner,
+    form: str,
+    sources: Sources,
+    folds: Sequence[TargetFold],
+    seeds: Sequence[int],
+    asides: Sequence[NDArray[np.intp]],
 ) -> list[Array | str]:
     """Return predictions of the rows that folds test, by models without them; what the learner says where it fails.
 
@@ -304,14 +318,16 @@ def held_out(
     folds : sequence of tuple of ndarray
     seeds : sequence of int
         One for each fold.
+    asides : sequence of ndarray of int
+        Source rows that do not train in a fold, and are predicted after those that it tests.
     """
     found: list[Array | str] = []
     with one_thread():
         ready = prepare(data, learner, form, sources)
-        for fold, seed in zip(folds, seeds, strict=True):
-            asked = data.target if form == RECALIBRATED else data.target[fold[1]]
+        for fold, seed, aside in zip(folds, seeds, asides, strict=True):
+            asked = data.target if form == RECALIBRATED else np.concatenate([data.target[fold[1]], aside])
             try:
-                model = fit_learner(data, learner, form, sources, fold, seed, ready)
+                model = fit_learner(data, learner, form, sources, fold, seed, ready, aside)
                 predicted = model.predict(_safe_indexing(data.X, asked))
             except (ValueError, FloatingPointError, np.linalg.LinAlgError) as error:
                 found.append(one_line(error))

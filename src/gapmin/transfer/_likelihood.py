@@ -54,11 +54,14 @@ def value_log_likelihood(residuals: Array, label_variance: float) -> Array:
     >>> bool(small > large)
     True
     """
-    n_rows = residuals.shape[-1]
+    return squares_log_likelihood((residuals**2).sum(axis=-1), residuals.shape[-1], label_variance)
+
+
+def squares_log_likelihood(squares: Array, n_rows: int, label_variance: float) -> Array:
+    """Return the same from the sums of so many squared residuals."""
     scale = VARIANCE_SCALE * label_variance
-    squares = (residuals**2).sum(axis=-1) / 2
     power = 1 + n_rows / 2
-    return gammaln(power) + np.log(scale) - n_rows / 2 * np.log(2 * np.pi) - power * np.log(scale + squares)
+    return gammaln(power) + np.log(scale) - n_rows / 2 * np.log(2 * np.pi) - power * np.log(scale + squares / 2)
 
 
 def row_value_log_likelihood(residuals: Array, label_variance: float) -> Array:

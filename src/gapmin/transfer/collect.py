@@ -25,7 +25,7 @@ from .constants import SMALLEST_WEIGHT, USE_FROM, Sources
 from .evaluate import Evaluated, Evaluator
 from .evidence import candidate_sets, judge, posterior_weights, prior_weights, union_of_helpful
 from .findings import column_findings, leak_findings, link_rows
-from .folds import draw_folds, folds_of
+from .folds import draw_asides, draw_folds, folds_of
 from .library import Learner
 from .result import Evidence, Hypothesis, Score
 from .scoring import Scoring
@@ -163,7 +163,8 @@ def collect_evidence(
             prior=float(p),
             weight=float(w),
             scores=scores[members],
-            chosen={kind: str(setting) for kind, setting in evaluated[members].chosen.items()},
+            chosen={each.learner.kind: str(each) for each in evaluated[members].chosen},
+            kind_weights={each.learner.kind: share for each, share in evaluated[members].chosen.items()},
         )
         for members, p, w in zip(sets, prior, weight, strict=True)
     ]
@@ -215,6 +216,7 @@ def make_evaluator(
     kept = sample_sources(searched, numbers, options.max_source_rows, options.seed)
     if kept.size < data.domain.size:
         searched = searched.take(kept)
+    of_rows = None if groups is None else groups[kept]
     of_target = None if groups is None else groups[data.target]
     if options.cv is not None:
         y = data.y[data.target]
@@ -227,6 +229,7 @@ def make_evaluator(
         searched,
         learners,
         repeats,
+        draw_asides(searched, numbers, len(repeats[0]), options.seed, of_rows),
         scoring=scoring,
         n_jobs=options.n_jobs,
         seed=options.seed,
@@ -237,12 +240,14 @@ def make_evaluator(
 
 
 def fit_hypothesis(data: Data, evaluated: Evaluated, seed: int) -> list[FittedLearner]:
-    """Return the models of a hypothesis, one of each kind, fitted on all rows."""
+    """Return the models of a hypothesis fitted on all rows, those of the kinds with much weight; see `Choice`."""
+    heavy = {setting: weight for setting, weight in evaluated.chosen.items() if weight >= SMALLEST_WEIGHT}
     models = []
     with one_thread():
-        for setting in evaluated.chosen.values():
+        for setting, weight in heavy.items():
             model = fit_learner(data, setting.learner, setting.form, evaluated.sources, None, seed)
-            models.append(correct(model, data, None) if setting.form == RECALIBRATED else model)
+            model = correct(model, data, None) if setting.form == RECALIBRATED else model
+            models.append(replace(model, weight=weight / sum(heavy.values())))
     return models
 
 

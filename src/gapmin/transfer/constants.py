@@ -8,7 +8,7 @@ Sources = tuple[int, ...]
 ROWS_BEFORE = 5
 """Rows that count as if the models had seen no target row."""
 
-PRIOR_ALONE = 0.8
+PRIOR_ALONE = 0.6
 """The prior weight of the target alone."""
 
 PERMUTED_FACTOR = 0.05
@@ -17,11 +17,14 @@ PERMUTED_FACTOR = 0.05
 USE_FROM = 19.0
 """The Bayes factor from which on a source is used."""
 
-LEAVE_OUT_TO = 1 / 19
+LEAVE_OUT_TO = 1 / USE_FROM
 """The Bayes factor down to which a source is left out."""
 
 UNIFORM_SHARE = 0.05
 """Of a uniform guess that probabilities are mixed with, so that no single row decides."""
+
+KIND_RATE = 0.125
+"""The weight of a kind of learner in a hypothesis is its likelihood to this power."""
 
 VARIANCE_SCALE = 0.1
 """The scale of the prior of a regression's error variance, in variances of the target's labels."""

@@ -25,6 +25,7 @@ from ._likelihood import (
     row_value_log_likelihood,
     value_log_likelihood,
 )
+from .choice import Choice, Trials
 from .constants import Sources
 from .evidence import combine_brackets
 from .library import Learner
@@ -42,9 +43,9 @@ class Evaluated:
     ----------
     sources : tuple of int
     predicted : ndarray of shape (n_repeats, n_rows) or (n_repeats, n_rows, n_classes)
-        Of the target rows that the folds test: the mean over the kinds.
-    chosen : dict of str to Setting
-        By kind.
+        Of the target rows that the folds test: the weighted mean over the kinds.
+    chosen : dict of Setting to float
+        One of each kind, and its weight.
     without_rows : float
         The second bracket.
     source_alone : ndarray or None
@@ -53,7 +54,7 @@ class Evaluated:
 
     sources: Sources
     predicted: Array
-    chosen: dict[str, Setting]
+    chosen: Choice
     without_rows: float = 0.0
     source_alone: Array | None = None
 
@@ -71,6 +72,8 @@ class Evaluator:
     learners : sequence of Learner
     repeats : list of list of tuple of ndarray
         From `folds.draw_folds` or `folds.folds_of`.
+    asides : list of ndarray of int
+        From `folds.draw_asides`: source rows that do not train in a fold of the first repeat.
     scoring : Scoring
     n_jobs : int or None
     seed : int
@@ -86,6 +89,7 @@ class Evaluator:
         data: Data,
         learners: Sequence[Learner],
         repeats: list[list[TargetFold]],
+        asides: list[NDArray[np.intp]],
         *,
         scoring: Scoring,
         n_jobs: int | None,
@@ -96,6 +100,7 @@ class Evaluator:
         self.data = data
         self.learners = list(learners)
         self.repeats = repeats
+        self.asides = asides
         self.scoring = scoring
         self.n_jobs = n_jobs
         self.seed = seed
@@ -119,21 +124,21 @@ class Evaluator:
         is left out of all.
         """
         raw = self._first_fits(sets)
-        tried = {members: self._first_repeat(members, raw) for members in sets}
+        trials = {members: self._first_repeat(members, raw) for members in sets}
         raw |= self._run(
             [
                 (members, self._setting(learner, HALF), 0, k)
                 for members in sets
-                for learner in self._best_learners(members, tried[members])
+                for learner in self._best_learners(members, trials[members])
                 for k in range(len(self.repeats[0]))
             ]
         )
-        tried = {members: self._first_repeat(members, raw) for members in sets}
+        trials = {members: self._first_repeat(members, raw) for members in sets}
         used = {
-            (members, repeat, k): best
+            (members, repeat, k): choice
             for members in sets
             for repeat, folds in enumerate(self.repeats)
-            for k, best in enumerate(self._choose(tried[members], folds))
+            for k, choice in enumerate(self._choose(trials[members], folds))
         }
         for repeat in range(1, len(self.repeats)):
             if not self._is_settled and self.is_late():
@@ -142,20 +147,20 @@ class Evaluator:
                 break
             later = [
                 (members, each, repeat, k)
-                for (members, r, k), best in used.items()
+                for (members, r, k), choice in used.items()
                 if r == repeat
-                for each in best.values()
+                for each in choice
                 if each.form != RECALIBRATED
             ]
             raw |= self._run(later)
         self._is_settled = True
-        return {members: self._assemble(members, tried[members], used, raw) for members in sets}
+        return {members: self._assemble(members, trials[members], used, raw) for members in sets}
 
-    def _best_learners(self, members: Sources, tried: Mapping[Setting, Array]) -> list[Learner]:
+    def _best_learners(self, members: Sources, trials: Trials) -> list[Learner]:
         """Return the learners that some fold's other rows choose, in any form; none for the target alone."""
         if not members:
             return []
-        chosen = [each.learner for best in self._choose(tried, self.repeats[0]) for each in best.values()]
+        chosen = [each.learner for choice in self._choose(trials, self.repeats[0]) for each in choice]
         return [learner for learner in dict.fromkeys(chosen) if not learner.by_domain]
 
     def is_late(self) -> bool:
@@ -188,63 +193,65 @@ class Evaluator:
         """Return the folds that a setting is fitted for; a model of the sources alone is fitted once."""
         return (0,) if setting.form == RECALIBRATED else range(len(self.repeats[0]))
 
-    def _first_repeat(self, members: Sources, raw: Mapping[Key, Array | str]) -> dict[Setting, Array]:
+    def _first_repeat(self, members: Sources, raw: Mapping[Key, Array | str]) -> Trials:
         """Return the held-out predictions of the first repeat, of the settings that could be fitted everywhere."""
-        found = {}
+        found, aside = {}, {}
+        asked = self._asides(members)
         for each in dict.fromkeys(setting for of, setting, _, _ in raw if of == members):
             parts: list[Any] = [raw[members, each, 0, k] for k in self._folds_of(each)]
             if any(isinstance(part, str) for part in parts):
                 continue
-            found[each] = self.correct(parts[0], 0, slope=True) if each.form == RECALIBRATED else self._joined(parts, 0)
+            if each.form == RECALIBRATED:
+                found[each] = self.correct(parts[0], 0, slope=True)
+                continue
+            n_tested = [test.size for _, test in self.repeats[0]]
+            found[each] = self._joined([part[:n] for part, n in zip(parts, n_tested, strict=True)], 0)
+            predicted = np.concatenate([part[n:] for part, n in zip(parts, n_tested, strict=True)])
+            aside[each] = predicted, np.concatenate(asked)
         if not found:
             said = next(str(made) for (of, *_), made in raw.items() if of == members and isinstance(made, str))
             raise ValueError(
                 f"no learner could be trained on these rows ({said}): give more rows, or another estimator"
             )
-        return found
+        # They shall say which learner suits such rows, not that more weight on the sources suits the sources.
+        natural = {each: self._known.get((id(each.learner), NATURAL), each) for each in found}
+        return Trials.of(self.data, found, self.y, {each: aside[of] for each, of in natural.items() if of in aside})
+
+    def _asides(self, members: Sources) -> list[NDArray[np.intp]]:
+        """Return the rows of these sources that are set aside in each fold of the first repeat."""
+        return [rows[np.isin(self.data.domain[rows], members)] for rows in self.asides]
 
     def _joined(self, parts: Sequence[Any], repeat: int) -> Array:
         """Return the predictions of all tested rows from those of the folds."""
         found = np.empty((self.rows.size, self.data.n_classes) if self.data.n_classes else self.rows.size)
         for part, (_, test) in zip(parts, self.repeats[repeat], strict=True):
-            found[self._place[test]] = part
+            found[self._place[test]] = part[: test.size]
         return found
 
-    def _choose(self, tried: Mapping[Setting, Array], folds: Sequence[TargetFold] | None = None) -> Any:
-        """Return for each kind the setting with the lowest loss on the first repeat.
+    def _choose(self, trials: Trials, folds: Sequence[TargetFold]) -> list[Choice]:
+        """Return the choices of the rows that each fold does not test."""
+        found = []
+        for _, test in folds:
+            kept = np.ones(self.rows.size, dtype=bool)
+            kept[self._place[test]] = False
+            found.append(self._choose_on(trials, kept))
+        return found
 
-        On all rows; or, of several folds, a list of the choices of the rows that each does not test.
-        """
-        kept = np.ones((1 if folds is None else len(folds), self.rows.size), dtype=bool)
-        for mask, (_, test) in zip(kept, folds or (), strict=False):
-            mask[self._place[test]] = False
-        settings = list(tried)
-        if self.scoring.scorers:
-            losses = np.array([[self._loss(tried[each], mask) for mask in kept] for each in settings])
-        else:
-            by_row = np.array([self.data.losses(tried[each], self.y) for each in settings])
-            losses = by_row @ kept.T / kept.sum(axis=1)
-        choices: list[dict[str, Setting]] = []
-        for column in losses.T:
-            best: dict[str, tuple[float, Setting]] = {}
-            for loss, setting in zip(column.tolist(), settings, strict=True):
-                kind = setting.learner.kind
-                if kind not in best or loss < best[kind][0]:
-                    best[kind] = (loss, setting)
-            choices.append({kind: setting for kind, (_, setting) in best.items()})
-        return choices[0] if folds is None else choices
-
-    def _loss(self, predicted: Array, mask: NDArray[np.bool_]) -> float:
+    def _choose_on(self, trials: Trials, kept: NDArray[np.bool_]) -> Choice:
+        """Return the choice of some target rows; by the user's metric, where there is one."""
+        if not self.scoring.scorers or not kept.any():
+            return trials.choose(kept)
         try:
-            return self.scoring.loss(predicted[mask], self.y[mask])
-        except ValueError:  # the metric is not defined on these rows
-            return float(self.data.losses(predicted, self.y)[mask].mean())
+            metric = [self.scoring.loss(each[kept], self.y[kept]) for each in trials.predicted.values()]
+        except ValueError:  # it is not defined on these rows
+            return trials.choose(kept)
+        return trials.choose(kept, np.array(metric))
 
     def _assemble(
         self,
         members: Sources,
-        tried: Mapping[Setting, Array],
-        used: Mapping[tuple[Sources, int, int], dict[str, Setting]],
+        trials: Trials,
+        used: Mapping[tuple[Sources, int, int], Choice],
         raw: Mapping[Key, Array | str],
     ) -> Evaluated:
         corrected: dict[tuple[Setting, int], Array] = {}
@@ -252,20 +259,22 @@ class Evaluator:
         for repeat, folds in enumerate(self.repeats):
             parts = []
             for k, (_, test) in enumerate(folds):
-                kinds = []
-                for each in used[members, repeat, k].values():
+                place, mean = self._place[test], 0.0
+                for each, weight in used[members, repeat, k].items():
                     if each.form == RECALIBRATED:
                         if (each, repeat) not in corrected:
                             alone: Any = raw[members, each, 0, 0]
                             corrected[each, repeat] = self.correct(alone, repeat, slope=True)
-                        kinds.append(corrected[each, repeat][self._place[test]])
+                        part: Any = corrected[each, repeat][place]
                     else:
                         part = raw[members, each, repeat, k]
-                        kinds.append(tried[each][self._place[test]] if isinstance(part, str) else part)
-                parts.append(np.mean(kinds, axis=0))
+                        part = trials.predicted[each][place] if isinstance(part, str) else part[: test.size]
+                    mean = mean + weight * part
+                parts.append(mean)
             repeats.append(self._joined(parts, repeat))
-        made = Evaluated(members, np.array(repeats), self._choose(tried))
-        return self._with_sources_alone(made, tried, raw) if members else made
+        every = np.ones(self.rows.size, dtype=bool)
+        made = Evaluated(members, np.array(repeats), self._choose_on(trials, every))
+        return self._with_sources_alone(made, trials, raw) if members else made
 
     def _settings(self, members: Sources) -> list[Setting]:
         found = []
@@ -284,6 +293,8 @@ class Evaluator:
         work: dict[tuple[Sources, Setting], list[Key]] = {}
         for key in keys:
             work.setdefault(key[:2], []).append(key)
+        nothing = np.empty(0, dtype=np.intp)
+        asides = {(members, k): rows for members, _ in work for k, rows in enumerate(self._asides(members))}
         tasks = [
             (
                 self.data,
@@ -295,6 +306,7 @@ class Evaluator:
                     int(np.random.SeedSequence([self.seed, repeat, k]).generate_state(1)[0] >> 2)
                     for *_, repeat, k in group
                 ],
+                [nothing if repeat or setting.form == RECALIBRATED else asides[members, k] for *_, repeat, k in group],
             )
             for (members, setting), group in work.items()
         ]
@@ -319,15 +331,16 @@ class Evaluator:
             every = apply_to_values(predicted, *correct_values(predicted, y, train, slope=slope))
         return self._joined([each[test] for each, (_, test) in zip(every, folds, strict=True)], repeat)
 
-    def _with_sources_alone(
-        self, made: Evaluated, tried: Mapping[Setting, Array], raw: Mapping[Key, Array | str]
-    ) -> Evaluated:
-        """Add the second bracket: models of the sources alone against the label frequencies."""
-        alone = {each: predicted for each, predicted in tried.items() if each.form == RECALIBRATED}
+    def _with_sources_alone(self, made: Evaluated, trials: Trials, raw: Mapping[Key, Array | str]) -> Evaluated:
+        """Add the second bracket: models of the sources alone against the label frequencies.
+
+        Their settings are chosen by the source rows that were set aside, as if no target row were known.
+        """
+        alone = {each: raw[made.sources, each, 0, 0] for each in trials.predicted if each.form == RECALIBRATED}
         if not alone:
             return made
-        found: list[Any] = [raw[made.sources, setting, 0, 0] for setting in self._choose(alone).values()]
-        predicted = np.mean(found, axis=0)
+        choice = self._choose_on(trials.only(list(alone)), np.full(self.rows.size, not trials.n_aside))
+        predicted = np.asarray(sum(weight * np.asarray(alone[each]) for each, weight in choice.items()))
         log_likelihoods = [self.log_likelihood(predicted[None, self.rows])]
         for slope in (False, True):
             corrected = [self.correct(predicted, repeat, slope=slope) for repeat in range(len(self.repeats))]

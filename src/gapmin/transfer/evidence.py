@@ -53,7 +53,7 @@ def prior_weights(
     Examples
     --------
     >>> prior_weights([(), (1,), (2,), (1, 2)], 2).round(3).tolist()
-    [0.8, 0.05, 0.05, 0.1]
+    [0.6, 0.1, 0.1, 0.2]
     """
     doubtful = set(permuted)
     weights = np.array(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,9 @@ from numpy.typing import NDArray
 from sklearn.model_selection import GroupKFold, KFold, StratifiedGroupKFold, StratifiedKFold, check_cv
 
 from ._fitting import Data, TargetFold
+
+N_PARTS = 10
+"""A source's rows are set aside in so many parts, one for each fold."""
 
 
 def draw_folds(
@@ -74,3 +78,24 @@ def folds_of(cv: Any, data: Data, labels: NDArray[Any], groups: NDArray[Any] | N
     if min(map(len, repeats)) < 2:
         raise ValueError("cv tests the rows in one fold: give a splitter with two folds or more")
     return repeats
+
+
+def draw_asides(
+    data: Data, numbers: Sequence[int], n_folds: int, seed: int, groups: NDArray[Any] | None = None
+) -> list[NDArray[np.intp]]:
+    """Return for each fold of the target's rows a tenth of the rows of each source, to judge learners by.
+
+    Groups stay together. Of a source with fewer than ten rows, or groups, none; nor rows that are linked to the target.
+    """
+    n_parts = max(N_PARTS, n_folds)
+    parts: list[list[NDArray[np.intp]]] = [[np.empty(0, dtype=np.intp)] for _ in range(n_folds)]
+    for place, number in enumerate(numbers):
+        rows = data.rows_of((number,))
+        codes = np.arange(rows.size) if groups is None else np.unique(groups[rows], return_inverse=True)[1]
+        n_codes = int(codes.max(initial=-1)) + 1
+        if n_codes < n_parts:
+            continue
+        part = np.random.default_rng([seed, place]).permutation(n_codes) % n_parts
+        for k, found in enumerate(parts):
+            found.append(rows[part[codes] == k])
+    return [np.sort(np.concatenate(found)) for found in parts]

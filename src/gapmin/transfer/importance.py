@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -115,7 +115,7 @@ def _of_fold(model: Any, data: Data, fold: TargetFold, random: np.random.Generat
         made[members] = []
         for each in models:
             learner = Learner("", clone(each.estimator), each.columns, {}, each.power, each.form == METHOD)
-            fitted = fit_learner(data, learner, each.form, members, fold, 0)
+            fitted = replace(fit_learner(data, learner, each.form, members, fold, 0), weight=each.weight)
             made[members].append(correct(fitted, data, fold) if each.form == RECALIBRATED else fitted)
     anew = type(mixture)(made, mixture.weights)
     here, y = data.X[data.target[fold[1]]], data.y[data.target[fold[1]]]

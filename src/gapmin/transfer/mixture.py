@@ -15,13 +15,18 @@ from ._fitting import HALF, METHOD, RECALIBRATED, TARGET, Data, FittedLearner
 from .constants import Sources
 
 
+def predict_mean(models: Sequence[FittedLearner], X: Any) -> Array:
+    """Return what the models of a hypothesis predict together: the mean with their weights."""
+    return np.asarray(sum(each.weight * each.predict(X) for each in models))
+
+
 class HypothesisMixture(BaseEstimator):
     """Models of several hypotheses, and the weight of each.
 
     Parameters
     ----------
     models : dict of tuple to list of FittedLearner
-        By the numbers of the sources.
+        By the numbers of the sources; the weights of each list sum to one.
     weights : dict of tuple to float
     """
 
@@ -44,9 +49,7 @@ class HypothesisMixture(BaseEstimator):
 
     def predict_by_hypothesis(self, X: Any) -> dict[Sources, Array]:
         """Return what each hypothesis predicts: values, or probabilities of all classes."""
-        return {
-            members: np.mean([model.predict(X) for model in models], axis=0) for members, models in self.models.items()
-        }
+        return {members: predict_mean(models, X) for members, models in self.models.items()}
 
     def predict(self, X: Any) -> Array:
         """Return the weighted mean of values or probabilities."""
@@ -68,9 +71,9 @@ def domain_weights(
             if model.form == METHOD:  # its rows are the target's, then the sources'
                 own = np.asarray(model.estimator.sample_weight_)
                 share = float(own[:n_target].sum() / own.sum())
-            found[-1] += weight * share / len(models[members])
+            found[-1] += weight * model.weight * share
             for k in members:
-                found[k] += weight * (1 - share) * sizes[k] / n_sources / len(models[members])
+                found[k] += weight * model.weight * (1 - share) * sizes[k] / n_sources
     return found
 
 

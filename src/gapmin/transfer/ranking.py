@@ -122,7 +122,7 @@ def shapley_values(collected: Collected) -> dict[int, tuple[float, float | None]
     engine = collected.evaluator
     fast = [each for each in engine.learners if each.kind == "linear"] or engine.learners
     evaluator = Evaluator(
-        engine.data, fast, engine.repeats, scoring=engine.scoring, n_jobs=engine.n_jobs, seed=engine.seed
+        engine.data, fast, engine.repeats, engine.asides, scoring=engine.scoring, n_jobs=engine.n_jobs, seed=engine.seed
     )
     numbers = sorted(each.number for each in collected.evidence.sources)
     if len(numbers) <= _MOST_EXACT:

@@ -63,6 +63,8 @@ class Hypothesis:
         By metric.
     chosen : dict of str to str
         The setting that each kind of learner was given.
+    kind_weights : dict of str to float
+        What each kind counts in the prediction.
     """
 
     sources: Sources
@@ -75,6 +77,7 @@ class Hypothesis:
     weight: float
     scores: dict[str, Score] = field(default_factory=dict)
     chosen: dict[str, str] = field(default_factory=dict)
+    kind_weights: dict[str, float] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -265,6 +268,7 @@ class Evidence:
             known["sources"] = tuple(int(number) for number in each["sources"])
             known["scores"] = scores(each["scores"])
             known["chosen"] = {str(kind): str(setting) for kind, setting in each["chosen"].items()}
+            known["kind_weights"] = {str(kind): _number(share) for kind, share in each["kind_weights"].items()}
             hypotheses.append(Hypothesis(**known))
         sources = []
         for each in found["sources"]:
