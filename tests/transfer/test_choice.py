@@ -1,4 +1,4 @@
-"""Which settings are chosen, what kinds of learner weigh, and the source rows that have a say in it."""
+"""Which settings are chosen, what kinds of learner weigh, and the source rows that help to choose."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def test_the_same_of_classes():
     np.testing.assert_allclose(list(found.values()), expected / expected.sum(), rtol=1e-12)
 
 
-def test_rows_that_are_tested_have_no_say():
+def test_rows_that_are_tested_choose_nothing():
     data, y, rng = regression(12)
     settings = [setting(kind) for kind in ("one", "one", "two", "two")]
     predicted = {each: y + rng.normal(size=y.size) for each in settings}
