@@ -77,7 +77,7 @@ def test_source_rows_count_as_many_as_the_targets_and_in_its_units():
 def test_rows_set_aside_are_parts_of_each_source():
     domain = np.repeat([-1, 1, 2, 3], [20, 100, 9, 40])
     data = Data(np.zeros((169, 1)), np.zeros(169), domain, 0)
-    parts = draw_asides(data, [1, 2, 3], 5, 0)
+    parts = draw_asides(data, [1, 2, 3], 5, 0, np.arange(169))
     together = np.concatenate(parts)
     assert np.unique(together).size == together.size
     assert [np.bincount(domain[part][domain[part] > 0], minlength=4)[1:].tolist() for part in parts] == [[10, 0, 4]] * 5
@@ -91,6 +91,30 @@ def test_groups_are_set_aside_whole_and_rows_of_the_target_never():
     for part in draw_asides(data, [1], 5, 0, groups):
         assert np.isin(groups, groups[part])[40:].sum() == (part >= 40).sum()
         assert part.min() >= 40
+
+
+def test_what_two_sources_share_is_set_aside_in_both():
+    domain = np.repeat([-1, 1, 2, 3], [20, 100, 60, 5])
+    keys = np.r_[np.arange(20), 100 + np.arange(100) // 2, 120 + np.arange(60) // 2, [100, 100, 101, 102, 999]]
+    data = Data(np.zeros((185, 1)), np.zeros(185), domain, 0)
+    for part in draw_asides(data, [1, 2, 3], 5, 0, keys):
+        assert part.size
+        trains = np.setdiff1d(np.flatnonzero(domain > 0), part)
+        assert not np.isin(keys[trains], keys[part]).any()
+
+
+def test_repeated_rows_of_sources_are_set_aside_together():
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(65, 2)), rng.normal(size=65)
+    rows = np.r_[np.arange(20), np.repeat(np.arange(20, 50), 2), np.arange(40, 65)]
+    domain = np.repeat([-1, 1, 2], [20, 60, 25])
+    model = TransferRegressorCV(estimator=Ridge(), random_state=0)
+    collected = model._gather(X[rows], y[rows], domain, None)
+    searched = collected.evaluator.data
+    for part in collected.evaluator.asides:
+        trains = np.setdiff1d(np.flatnonzero(searched.domain > 0), part)
+        assert part.size
+        assert not np.isin(searched.y[trains], searched.y[part]).any()
 
 
 def test_rows_set_aside_do_not_train():

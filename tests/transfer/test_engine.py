@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.metrics import roc_auc_score
 from sklearn.model_selection import GroupKFold, RepeatedKFold, ShuffleSplit, TimeSeriesSplit
 
 from gapmin.transfer import Evidence, TransferClassifierCV, TransferRegressorCV, rank_sources
 from gapmin.transfer._fitting import Data
-from gapmin.transfer.findings import column_findings, link_rows
+from gapmin.transfer.findings import column_findings, link_rows, row_keys
 from gapmin.transfer.folds import draw_folds, folds_of
 from gapmin.transfer.importance import column_importance
 from gapmin.transfer.scoring import make_scoring
@@ -41,7 +42,8 @@ def test_a_group_is_never_divided_between_training_and_testing():
 def test_source_rows_of_a_tested_group_do_not_train():
     X, y, domain = rows()
     groups = np.concatenate([np.arange(30) // 5, np.arange(60) // 5])
-    data, _, shared = link_rows(Data(X, y, domain, 0), groups)
+    data = Data(X, y, domain, 0)
+    data, _, shared = link_rows(data, row_keys(data), groups)
     assert shared == {1: 30}
     test = np.flatnonzero(groups[:30] == 2)
     assert not (groups[data.rows_of((1,), test)] == 2).any()
@@ -239,6 +241,10 @@ def test_intervals_cover_what_they_say():
     assert 0.7 < np.mean((low <= truth[:1000]) & (truth[:1000] <= high)) < 0.95
     with pytest.raises(ValueError, match="level is 2"):
         made.predict_interval(fresh, level=2)
+    with pytest.raises(ValueError, match="level is 'wide'"):
+        made.predict_interval(fresh, level="wide")
+    with pytest.raises(NotFittedError):
+        TransferRegressorCV().predict_interval(fresh)
 
 
 def test_importance_finds_the_columns_that_matter():

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gapmin.transfer import Hypothesis
+from gapmin.transfer import Evidence, Hypothesis
 from gapmin.transfer.constants import LEAVE_OUT, NOT_NEEDED, PRIOR_ALONE, UNDECIDED, USE
 from gapmin.transfer.evidence import (
     bayes_factor,
@@ -106,6 +106,53 @@ def test_opposite_verdicts_on_two_sources():
 
 def test_a_source_that_another_makes_superfluous_is_not_needed():
     assert verdicts({(): 0.0, (1,): 20.0, (2,): 5.0, (1, 2): 15.0}, 2) == [USE, NOT_NEEDED]
+
+
+def test_nothing_is_superfluous_beside_sources_without_weight():
+    assert verdicts({(): 0.0, (1,): 0.3, (2,): -3.0, (1, 2): -2.0}, 2) == [UNDECIDED, UNDECIDED]
+
+
+def evidence_of(values, n_sources):
+    names = {k: f"s{k}" for k in range(1, n_sources + 1)}
+    made = hypotheses(values, n_sources)
+    return Evidence(tuple(made), judge(made, names, dict.fromkeys(names, 10)), "classification", 30)
+
+
+@pytest.mark.parametrize("n_sources", [2, 3, 6])
+def test_equally_good_sources_are_used_together_though_neither_is_needed(n_sources):
+    sets = candidate_sets(range(1, n_sources + 1))
+    found = evidence_of({members: 40.0 if members else 0.0 for members in sets}, n_sources)
+    assert {each.verdict for each in found.sources} == {UNDECIDED}
+    assert found.verdict == USE
+    assert found.used == found.together == tuple(f"s{k}" for k in range(1, n_sources + 1))
+    assert found.decision().startswith("Use s1")
+    assert found.decision(worse=True).startswith("s1")
+    assert "10,000+ to 1" in found.decision()
+    assert "No evidence" not in found.decision()
+    weak = evidence_of({members: 1.0 if members else 0.0 for members in sets}, n_sources)
+    assert (weak.verdict, weak.used) == (UNDECIDED, ())
+
+
+def test_a_source_that_is_left_out_is_not_among_those_that_help_together():
+    values = {(): 0.0, (1,): 9.0, (2,): 9.0, (3,): -9.0, (1, 2, 3): -2.0, (1, 2): 9.0}
+    found = evidence_of(values, 3)
+    assert found.together == ("s1", "s2")
+    assert found.decision().endswith("Leave out s3.")
+    values[1, 2] = 20.0  # both are needed: each has clear odds of its own
+    assert evidence_of(values, 3).together == ()
+    assert evidence_of(values, 3).used == ("s1", "s2")
+
+
+def test_the_odds_of_all_sources_are_of_the_evidence_where_there_is_one():
+    assert evidence_of({(): 0.0, (1,): 2.5}, 1).bayes_factor == pytest.approx(math.exp(2.5))
+
+
+def test_sets_without_a_prior_take_no_part():
+    sets, prior = [(), (1,), (2,), (1, 2)], np.array([0.6, 0.1, 0.0, 0.0])
+    weight = posterior_weights(prior, np.array([0.0, 3.0, 50.0, 50.0]))
+    assert weight[2:].tolist() == [0.0, 0.0]
+    assert bayes_factor(1, sets, prior, weight) == pytest.approx(math.exp(3.0))
+    assert bayes_factor(2, sets, prior, weight) == 0.0
 
 
 def test_the_order_of_sources_does_not_matter():

@@ -24,7 +24,7 @@ from ._likelihood import mix_uniform
 from .constants import SMALLEST_WEIGHT, USE_FROM, Sources
 from .evaluate import Evaluated, Evaluator
 from .evidence import candidate_sets, judge, posterior_weights, prior_weights, union_of_helpful
-from .findings import column_findings, leak_findings, link_rows
+from .findings import column_findings, leak_findings, link_rows, row_keys
 from .folds import draw_asides, draw_folds, folds_of
 from .library import Learner
 from .result import Evidence, Hypothesis, Score
@@ -149,9 +149,8 @@ def collect_evidence(
         for number in numbers
         if brackets[number,][1] < log(USE_FROM) and _looks_reversed(evaluator, evaluated[number,].source_alone)
     ]
+    prior[[bool(set(members) & set(reversed_labels)) for members in sets]] = 0.0
     weight = posterior_weights(prior, np.array([brackets[members][1] for members in sets]))
-    weight[[bool(set(members) & set(reversed_labels)) for members in sets]] = 0.0
-    weight /= weight.sum()
     scores, model, change, baseline = _scores(evaluator, evaluated, dict(zip(sets, weight.tolist(), strict=True)))
     hypotheses = [
         Hypothesis(
@@ -212,11 +211,11 @@ def make_evaluator(
     numbers: Sequence[int],
 ) -> tuple[Evaluator, dict[int, int], dict[int, int]]:
     """Return the engine on the rows that are searched, and the counts of linked rows; see `link_rows`."""
-    searched, repeated, shared = link_rows(data, groups)
+    keys = row_keys(data)
+    searched, repeated, shared = link_rows(data, keys, groups)
     kept = sample_sources(searched, numbers, options.max_source_rows, options.seed)
     if kept.size < data.domain.size:
         searched = searched.take(kept)
-    of_rows = None if groups is None else groups[kept]
     of_target = None if groups is None else groups[data.target]
     if options.cv is not None:
         y = data.y[data.target]
@@ -229,7 +228,7 @@ def make_evaluator(
         searched,
         learners,
         repeats,
-        draw_asides(searched, numbers, len(repeats[0]), options.seed, of_rows),
+        draw_asides(searched, numbers, len(repeats[0]), options.seed, (keys if groups is None else groups)[kept]),
         scoring=scoring,
         n_jobs=options.n_jobs,
         seed=options.seed,

@@ -23,10 +23,7 @@ from .constants import (
     USE_FROM,
     Sources,
 )
-from .result import Hypothesis, SourceVerdict
-
-_SMALLEST_SHARE = 1e-250
-"""By which odds are divided at the least, so that they stay finite."""
+from .result import SMALLEST_SHARE, Hypothesis, SourceVerdict
 
 
 def prior_weights(
@@ -96,10 +93,15 @@ def combine_brackets(with_rows: float, without_rows: float, n_rows: int) -> floa
 
 
 def bayes_factor(source: int, sets: Sequence[Sources], prior: Array, posterior: Array) -> float:
-    """Return the posterior odds over the prior odds, among the sets evaluated, that a source is in the set used."""
+    """Return the posterior odds over the prior odds, among the sets evaluated, that a source is in the set used.
+
+    It is 0 for a source that no set with a prior holds.
+    """
     holds = np.array([source in members for members in sets])
+    if not prior[holds].sum():
+        return 0.0
     before = prior[holds].sum() / prior[~holds].sum()
-    after = posterior[holds].sum() / max(posterior[~holds].sum(), _SMALLEST_SHARE)
+    after = posterior[holds].sum() / max(posterior[~holds].sum(), SMALLEST_SHARE)
     return float(after / before)
 
 
@@ -122,13 +124,14 @@ def judge(
     for number in sorted(names):
         factor = bayes_factor(number, sets, prior, weight)
         own = alone.get(number, 0.0)
+        held = float(sum(w for members, w in zip(sets, weight, strict=True) if number in members))
+        others = float(sum(w for members, w in zip(sets, weight, strict=True) if members and number not in members))
         if factor >= USE_FROM:
             said = USE
-        elif own > 0 and factor < 1:
+        elif own > 0 and 0 < factor < 1 and others > 0.5:
             said = NOT_NEEDED
         else:
             said = LEAVE_OUT if factor <= LEAVE_OUT_TO else UNDECIDED
-        held = float(sum(w for members, w in zip(sets, weight, strict=True) if number in members))
         verdicts.append(SourceVerdict(number, names[number], sizes[number], said, factor, own, held))
     return tuple(verdicts)
 

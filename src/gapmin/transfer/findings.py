@@ -30,12 +30,16 @@ _SAME_SHAPE = 0.1
 _MOST_NAMED = 5
 
 
-def link_rows(data: Data, groups: NDArray[Any] | None) -> tuple[Data, dict[int, int], dict[int, int]]:
+def link_rows(
+    data: Data, keys: NDArray[Any], groups: NDArray[Any] | None
+) -> tuple[Data, dict[int, int], dict[int, int]]:
     """Find source rows that must not train a model tested on some target row: the same row, or of the same group.
 
     Parameters
     ----------
     data : Data
+    keys : ndarray
+        From `row_keys`.
     groups : ndarray or None
         Of all rows.
 
@@ -50,11 +54,11 @@ def link_rows(data: Data, groups: NDArray[Any] | None) -> tuple[Data, dict[int, 
     """
     found = []
     counts: list[dict[int, int]] = []
-    for keys in (_row_keys(data), groups):
+    for of_rows in (keys, groups):
         counts.append({})
-        if keys is None:
+        if of_rows is None:
             continue
-        codes = np.unique(keys, return_inverse=True)[1].astype(np.int64)
+        codes = np.unique(of_rows, return_inverse=True)[1].astype(np.int64)
         linked = (data.domain > 0) & np.isin(codes, codes[data.target])
         if linked.any():
             found.append(codes)
@@ -63,7 +67,7 @@ def link_rows(data: Data, groups: NDArray[Any] | None) -> tuple[Data, dict[int, 
     return Data(data.X, data.y, data.domain, data.n_classes, data.numeric, tuple(found)), counts[0], counts[1]
 
 
-def _row_keys(data: Data) -> NDArray[Any]:
+def row_keys(data: Data) -> NDArray[Any]:
     """Return keys of the rows, the same for the same values and label."""
     if sp.issparse(data.X):
         X = sp.csr_matrix(data.X, copy=True)

@@ -81,21 +81,28 @@ def folds_of(cv: Any, data: Data, labels: NDArray[Any], groups: NDArray[Any] | N
 
 
 def draw_asides(
-    data: Data, numbers: Sequence[int], n_folds: int, seed: int, groups: NDArray[Any] | None = None
+    data: Data, numbers: Sequence[int], n_folds: int, seed: int, keys: NDArray[Any]
 ) -> list[NDArray[np.intp]]:
     """Return for each fold of the target's rows a tenth of the rows of each source, to judge learners by.
 
-    Groups stay together. Of a source with fewer than ten rows, or groups, none; nor rows that are linked to the target.
+    Rows with one key, the same row or one group, stay together, also those of two sources. Of a source with fewer than
+    ten keys none are drawn; nor are rows that are linked to the target.
     """
     n_parts = max(N_PARTS, n_folds)
-    parts: list[list[NDArray[np.intp]]] = [[np.empty(0, dtype=np.intp)] for _ in range(n_folds)]
-    for place, number in enumerate(numbers):
-        rows = data.rows_of((number,))
-        codes = np.arange(rows.size) if groups is None else np.unique(groups[rows], return_inverse=True)[1]
-        n_codes = int(codes.max(initial=-1)) + 1
-        if n_codes < n_parts:
+    rows_of = [data.rows_of((number,)) for number in numbers]
+    rows = np.concatenate([np.empty(0, dtype=np.intp), *rows_of])
+    codes, part = _numbered(keys[rows]), np.full(rows.size, -1)
+    of_source = np.repeat(np.arange(len(rows_of)), [each.size for each in rows_of])
+    for place in range(len(rows_of)):
+        own = np.unique(codes[of_source == place])
+        if own.size < n_parts:
             continue
-        part = np.random.default_rng([seed, place]).permutation(n_codes) % n_parts
-        for k, found in enumerate(parts):
-            found.append(rows[part[codes] == k])
-    return [np.sort(np.concatenate(found)) for found in parts]
+        new = own[part[own] < 0]  # the others are in the part where a source before has them
+        part[new] = np.random.default_rng([seed, place]).permutation(new.size) % n_parts
+    return [np.sort(rows[part[codes] == k]) for k in range(n_folds)]
+
+
+def _numbered(keys: NDArray[Any]) -> NDArray[np.intp]:
+    """Return a number for each key, in the order in which keys come."""
+    _, first, codes = np.unique(keys, return_index=True, return_inverse=True)
+    return np.argsort(np.argsort(first))[codes]

@@ -15,7 +15,7 @@ from gapmin._utils.typing import Array
 
 from ._fitting import METHOD, RECALIBRATED, Data, TargetFold, correct, fit_learner
 from .checks import check_groups
-from .findings import link_rows
+from .findings import link_rows, row_keys
 from .folds import draw_folds
 from .library import Learner
 
@@ -90,7 +90,7 @@ def column_importance(
     if not isinstance(data.X, np.ndarray):
         raise ValueError("importance is measured of dense columns: give X.toarray()")
     checked = check_groups(groups, data.y.size)
-    data, *_ = link_rows(data, checked)
+    data, *_ = link_rows(data, row_keys(data), checked)
     of_target = None if checked is None else checked[data.target]
     (folds,) = draw_folds(data, min(_N_SPLITS, data.target.size // 2), 1, random_state, of_target)
     random = np.random.default_rng(random_state)

@@ -21,6 +21,9 @@ ERROR_RATE, RMSE = ERRORS = ("error rate", "root mean squared error")
 MOST_ODDS = 10_000
 """Beyond which odds are not told apart."""
 
+SMALLEST_SHARE = 1e-250
+"""By which odds are divided at the least, so that they stay finite."""
+
 
 @dataclass(frozen=True)
 class Score:
@@ -157,15 +160,37 @@ class Evidence:
         return float(sum(each.weight for each in self.hypotheses if each.sources))
 
     @property
+    def bayes_factor(self) -> float:
+        """The posterior odds over the prior odds that any source is used."""
+        alone, others = self.hypotheses[0], self.hypotheses[1:]
+        prior = sum(each.prior for each in others)
+        if not prior:
+            return 0.0
+        weight = sum(each.weight for each in others)
+        return float(weight / max(alone.weight, SMALLEST_SHARE) * alone.prior / prior)
+
+    @property
+    def together(self) -> tuple[str, ...]:
+        """The names of sources of which some help, where the target's rows do not tell which of them.
+
+        Two equally good sources need not be used both, so the odds for each of them stay low.
+        """
+        if any(each.verdict == USE for each in self.sources) or self.bayes_factor < USE_FROM:
+            return ()
+        found = [each for each in self.sources if each.verdict == UNDECIDED and each.bayes_factor >= 1]
+        found += [each for each in self.sources if each.verdict == NOT_NEEDED]
+        return tuple(each.name for each in sorted(found, key=lambda each: each.number)) if len(found) > 1 else ()
+
+    @property
     def used(self) -> tuple[str, ...]:
         """The names of the sources to use."""
-        return tuple(each.name for each in self.sources if each.verdict == USE)
+        return self.together or tuple(each.name for each in self.sources if each.verdict == USE)
 
     @property
     def verdict(self) -> str:
         """The verdict on transfer as a whole: "use", "leave out" or "no evidence either way"."""
         said = {each.verdict for each in self.sources}
-        return USE if USE in said else UNDECIDED if UNDECIDED in said or not said else LEAVE_OUT
+        return USE if self.used else UNDECIDED if UNDECIDED in said or not said else LEAVE_OUT
 
     def __getitem__(self, source: int | str) -> SourceVerdict:
         """Return what is said of a source, by its number or name."""
@@ -216,13 +241,22 @@ class Evidence:
         """
         if not self.sources:
             return "There is no source: the model is of the target alone."
-        named = {said: [each.name for each in self.sources if each.verdict == said] for said in VERDICTS}
+        together = self.together
+        named = {
+            said: [each.name for each in self.sources if each.verdict == said and each.name not in together]
+            for said in VERDICTS
+        }
         parts = []
-        if named[USE] and (self._is_worse if worse is None else worse):
-            fits = "fits" if len(named[USE]) == 1 else "fit"
-            parts.append(f"{joined(named[USE])} {fits} the target, but the error does not fall")
-        elif named[USE]:
-            parts.append(f"Use {joined(named[USE])}")
+        if self.used and (self._is_worse if worse is None else worse):
+            fits = "fits" if len(self.used) == 1 else "fit"
+            parts.append(f"{joined(self.used)} {fits} the target, but the error does not fall")
+        elif together:
+            parts.append(
+                f"Use {joined(together)} together (odds {shown_odds(self.bayes_factor)}). "
+                "The rows do not tell which of them help"
+            )
+        elif self.used:
+            parts.append(f"Use {joined(self.used)}")
         if named[UNDECIDED]:
             parts.append(f"No evidence either way about {joined(named[UNDECIDED])}")
         if named[LEAVE_OUT]:

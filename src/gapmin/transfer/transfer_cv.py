@@ -415,7 +415,7 @@ class TransferRegressorCV(RegressorMixin, _TransferCV):
         -------
         ndarray of shape (n_rows, 2)
         """
-        if not 0 < level < 1:
-            raise ValueError(f"level is {level}: give a share between 0 and 1, such as 0.9")
-        half = float(stdtrit(self.residual_degrees_, 0.5 + level / 2)) * self.residual_scale_
-        return self.predict(X)[:, None] + np.array([-half, half])
+        if not (isinstance(level, Real) and 0 < level < 1):
+            raise ValueError(f"level is {level!r}: give a share between 0 and 1, such as 0.9")
+        predicted = self.predict(X)[:, None]
+        return predicted + stdtrit(self.residual_degrees_, 0.5 + level / 2) * self.residual_scale_ * np.array([-1, 1])
