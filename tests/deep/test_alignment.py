@@ -1,10 +1,12 @@
 """Centroids as moving averages, their distances, and where their gradients go."""
 
+import math
+
 import pytest
 import torch
 
 from gapmin.deep import MLP, Batch, GapMTNN, MultitaskNet, TaskHeads, Uniform
-from gapmin.deep.alignment import Centroids, mean_distances, semantic_distances
+from gapmin.deep.alignment import Centroids, label_entropy, mean_distances, semantic_distances
 
 
 def test_two_batches_by_hand():
@@ -126,6 +128,32 @@ def test_alignment_moves_the_extractor_and_no_head(weight, space, cost):
             assert torch.equal(gradient, without[name])
         else:
             assert (gradient - without[name]).abs().max() > 1e-3
+
+
+COUNTS = torch.tensor([[30.0, 10.0], [5.0, 5.0], [1.0, 0.0]])
+
+
+def semantic_term(counts, **changes):
+    """The alignment term of one batch, for tasks with so many rows of each class."""
+    net, batch = problem()
+    objective = GapMTNN(initial_relation="uniform", **changes).setup(net)
+    objective.set_class_counts(counts)
+    return float(objective(batch).terms["semantic"])
+
+
+def test_by_default_alignment_weighs_the_entropy_of_the_labels():
+    shares = COUNTS / COUNTS.sum(1, keepdim=True)
+    entropy = -float(torch.where(shares > 0, shares * shares.clamp_min(1e-30).log(), shares).sum(1).mean())
+    assert label_entropy(COUNTS) == pytest.approx(entropy, rel=1e-6)
+    expected = semantic_term(COUNTS, lambda_semantic=entropy, lambda_marginal=0.0)
+    assert semantic_term(COUNTS, lambda_marginal=0.0) == pytest.approx(expected, rel=1e-5)
+
+
+def test_the_entropy_depends_on_shares_and_not_on_names_or_numbers_of_rows():
+    assert label_entropy(7 * COUNTS) == pytest.approx(label_entropy(COUNTS), rel=1e-12)
+    assert label_entropy(COUNTS.flip(1)) == pytest.approx(label_entropy(COUNTS), rel=1e-12)
+    assert label_entropy(torch.tensor([[4.0, 0.0]])) == 0
+    assert label_entropy(torch.full((1, 5), 3.0)) == pytest.approx(math.log(5))
 
 
 def test_the_alignment_term_is_the_relations_mix_of_the_distances():

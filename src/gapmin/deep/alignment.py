@@ -101,6 +101,24 @@ def semantic_distances(sums: Tensor, counts: Tensor, reduction: str = "mean") ->
     return pair_distances(sums, counts, tasks.repeat_interleave(K), tasks.repeat(K), reduction).view(K, K)
 
 
+def label_entropy(class_counts: Tensor) -> float:
+    """Return the entropy of the tasks' labels in nats, the mean over the tasks.
+
+    Parameters
+    ----------
+    class_counts : Tensor of shape (n_tasks, n_classes)
+
+    Examples
+    --------
+    >>> import torch
+    >>> round(label_entropy(torch.tensor([[50, 50], [94, 6]])), 3)
+    0.46
+    """
+    counts = class_counts.double()
+    shares = counts / counts.sum(1, keepdim=True).clamp_min(1)
+    return float(torch.special.entr(shares).sum(1).mean())
+
+
 def mean_distances(sums: Tensor, counts: Tensor, reduction: str = "mean") -> Tensor:
     """Return the K x K squared distances between the tasks' means over all classes."""
     return semantic_distances(sums.sum(1, keepdim=True), counts.sum(1, keepdim=True), reduction)

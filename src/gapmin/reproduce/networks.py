@@ -44,7 +44,6 @@ from .cells import Cell, Measured
 from .experiment import PAPER, SMALL
 from .names import (
     ABLATIONS,
-    ALIGNED,
     DEFAULT,
     EXTRACTOR,
     NETWORK_COLUMNS,
@@ -62,13 +61,6 @@ VALIDATION_SHARE = 0.1
 """Of the rows of each task, where no validation part is published."""
 PREDICTED_AT_ONCE = 500
 
-_CROSSFIT: dict[str, Any] = {
-    "relation_cost": "crossfit",
-    "lambda_relation": 0.05,
-    "lambda_semantic": 0.0,
-    "lambda_marginal": 0.0,
-}
-
 
 def printed_ablation(name: str) -> GapMTNN:
     """Return an ablation of the printed objective: what `GapMTNN.ablation` changes in ours is changed in that."""
@@ -84,8 +76,7 @@ def printed_ablation(name: str) -> GapMTNN:
 
 NETWORK_OBJECTIVES: dict[str, Callable[..., Objective]] = {
     **dict(zip(NETWORK_METHODS, (Uniform, Weighted, AdvH, AdvW, MultiObjective, AMTNN, GapMTNN), strict=True)),
-    DEFAULT: partial(GapMTNN, **_CROSSFIT),
-    ALIGNED: partial(GapMTNN, **{**_CROSSFIT, "lambda_semantic": 10.0, "lambda_marginal": 0.1}),
+    DEFAULT: GapMTNN,
     **{name: partial(GapMTNN.ablation, name) for name in ABLATIONS},
     PRINTED: GapMTNN.printed,
     **{ours: partial(printed_ablation, name) for name, ours in PRINTED_ABLATIONS.items()},

@@ -10,7 +10,7 @@ from gapmin.reporting import Entry, RowGroup, Section, Table
 
 from .cells import Cell, SettingValue
 from .experiment import PAPER, Experiment, Found, Plan, Series
-from .names import ABLATIONS, ALIGNED, PRINTED, PRINTED_ABLATIONS, PRINTED_CRITICS
+from .names import ABLATIONS, DEFAULT, PRINTED, PRINTED_ABLATIONS, PRINTED_CRITICS
 from .printed import printed
 from .tables import AVERAGE, difference, error_entry, interval_text
 from .tasks import (
@@ -33,9 +33,9 @@ FORMS = {
         FULL: PRINTED,
         CRITICS: PRINTED_CRITICS,
     },
-    "ours, with alignment": {**{name: name for name in ABLATIONS}, FULL: ALIGNED},
+    "ours": {**{name: name for name in ABLATIONS}, FULL: DEFAULT},
 }
-"""The method of each row. The alignment is off by default; what its parts add is measured with it."""
+"""The method of each row."""
 SIZE = 0.2
 
 
@@ -46,7 +46,7 @@ def parts(protocol: str) -> list[Tasks]:
 
 def ours() -> tuple[str, ...]:
     """Return the methods of our form alone."""
-    return tuple(set(FORMS["ours, with alignment"].values()) - set(FORMS["as printed"].values()))
+    return tuple(set(FORMS["ours"].values()) - set(FORMS["as printed"].values()))
 
 
 def cells(plan: Plan) -> list[Cell]:
