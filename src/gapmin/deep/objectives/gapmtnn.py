@@ -51,9 +51,9 @@ class GapMTNN(Objective):
     Parameters
     ----------
     lambda_semantic : float, optional
-        lambda_1, the weight of the distance between class centroids. By default it is the entropy of the labels in nats
-        with "crossfit", the mean over the tasks, which is the log loss before anything is learnt: 2.3 with ten equally
-        frequent classes, 0.2 where 6% of the rows are positive. Else 10.
+        lambda_1, the weight of the distance between class centroids: by default 10, but with "crossfit" the entropy of
+        the labels in nats, the mean over the tasks. That is the log loss before anything is learnt: 2.3 with ten
+        equally frequent classes, 0.2 where 6% of the rows are positive.
     lambda_marginal : float, optional
         lambda_2, the weight of the distance between tasks: by default a hundredth of lambda_1.
     lambda_relation : float, optional
