@@ -71,7 +71,15 @@ SAID = {
     "a history of numbers": ({"history": [1]}, "no list of records"),
     "a history with tensors": ({"history": [{"a": {"$tensor": "relation"}}]}, "where a value was due"),
     "an unknown class": ({"class": "os.system"}, "holds a os.system: read it with"),
-    "a later format": ({"format": 3}, "format 3: save it anew"),
+    "a later format": (
+        {"format": 3},
+        "it has format 3 .*reads up to 2: install a newer gapmin, or fit the model again",
+    ),
+    "an older format": (
+        {"format": 1, "version": "0.0\n9"},
+        "by gapmin 0.0 9 in format 1, and gapmin .* reads format 2: fit the model again",
+    ),
+    "no format": ({"format": 0}, "its description names no format"),
     "one entry more": ({"more": 1}, "has not exactly format"),
 }
 

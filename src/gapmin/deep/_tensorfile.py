@@ -124,7 +124,7 @@ class TensorFile:
         if key not in self.metadata:
             raise ContentError(f"its header does not describe a {subject}")
         found = parse_header(self.metadata[key], "its description")
-        if not isinstance(found, dict) or not is_int(found.get("format")):
+        if not isinstance(found, dict) or not is_int(found.get("format")) or found["format"] < 1:
             raise ContentError("its description names no format")
         return found
 

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from sklearn.utils._param_validation import validate_parameter_constraints
 from torch import nn
 
+from gapmin._utils.formats import fault_of_format
 from gapmin._utils.text import one_line
 from gapmin._version import __version__
 from gapmin.deep._plain import ContentError, check_size, decode, encode, is_int
@@ -105,8 +106,8 @@ def _describe(cls: type[Any], path: Path, file: TensorFile, extractor: nn.Module
     """Return the model that the header describes, with all that it has after a fit but its network."""
     description = file.description(_KEY, "model")
     if description["format"] != _FORMAT:
-        version = one_line(description.get("version"))
-        raise ValueError(f"{path} was written by gapmin {version} in format {description['format']}: save it anew")
+        fault, remedy = fault_of_format(description["format"], _FORMAT, description.get("version"))
+        raise ValueError(f"{path} is not loaded, for {fault}: {remedy}")
     kind = description.get("class")
     if isinstance(kind, str) and kind != cls.__name__:
         kind = one_line(kind)

@@ -19,6 +19,7 @@ import scipy
 import sklearn
 
 from gapmin._utils.extras import how_to_install
+from gapmin._utils.formats import fault_of_format
 from gapmin._utils.text import one_line
 from gapmin._version import __version__
 from gapmin.saved._archive import COPY_AGAIN, FACTS, SCHEMA, Archive, ContentError, checksum, parse
@@ -82,18 +83,10 @@ def read_facts(archive: Archive, newest: int, kinds: dict[str, Any]) -> dict[str
     number = facts.get("format") if isinstance(facts, dict) else None
     if type(number) is not int or number < 1:
         raise ContentError(f"{FACTS} does not say which format it has")
-    if number > newest:
-        raise ContentError(
-            f"it has format {number} and gapmin {__version__} reads up to {newest}",
-            "install a newer gapmin, or fit the model again",
-        )
-    if number < newest:
+    if number != newest:
         versions = facts.get("versions")
-        writer = one_line(versions.get("gapmin", "unknown")) if isinstance(versions, dict) else "unknown"
-        raise ContentError(
-            f"it was written by gapmin {writer} in format {number}, and gapmin {__version__} reads format {newest}",
-            "fit the model again",
-        )
+        writer = versions.get("gapmin") if isinstance(versions, dict) else None
+        raise ContentError(*fault_of_format(number, newest, writer))
     kinds = {**kinds, "format": int, "members": dict, "versions": dict}
     if set(facts) != set(kinds) or not all(isinstance(facts[key], kind) for key, kind in kinds.items()):
         raise ContentError(f"{FACTS} has not the entries of such a file")

@@ -104,6 +104,6 @@ def assert_refused(found, path, fault):
     assert kind == "ValueError", found
     assert text.startswith(str(path))
     assert re.search(fault, text), text
-    assert re.search(": (give|save|read) ", text), text
+    assert re.search(": (fit|give|install|read|save) ", text), text
     assert "\n" not in text
     assert len(text) < 600
