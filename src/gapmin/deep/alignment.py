@@ -117,8 +117,3 @@ def label_entropy(class_counts: Tensor) -> float:
     counts = class_counts.double()
     shares = counts / counts.sum(1, keepdim=True).clamp_min(1)
     return float(torch.special.entr(shares).sum(1).mean())
-
-
-def mean_distances(sums: Tensor, counts: Tensor, reduction: str = "mean") -> Tensor:
-    """Return the K x K squared distances between the tasks' means over all classes."""
-    return semantic_distances(sums.sum(1, keepdim=True), counts.sum(1, keepdim=True), reduction)
