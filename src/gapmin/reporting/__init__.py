@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from .files import to_csv, to_markdown, write_section
 from .html import Report, Section, render_html, write_html
-from .table import Entry, RowGroup, Table, quoted_problems, shown_name
+from .table import Entry, RowGroup, Table, shown_name
 from .terminal import to_rich
 
 __all__ = [
@@ -13,7 +13,6 @@ __all__ = [
     "RowGroup",
     "Section",
     "Table",
-    "quoted_problems",
     "render_html",
     "shown_name",
     "to_csv",

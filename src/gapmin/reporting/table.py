@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from gapmin._utils.text import joined
-
 
 @dataclass(frozen=True)
 class Entry:
@@ -144,19 +142,3 @@ def shown_name(problem: str) -> str:
     'digits → mnist'
     """
     return problem.replace(" -> ", " → ")
-
-
-def quoted_problems(problems: Sequence[str]) -> str:
-    """Join names of problems as a sentence does, in quotes, for they may hold commas.
-
-    Parameters
-    ----------
-    problems : sequence of str
-        Names of problems.
-
-    Examples
-    --------
-    >>> quoted_problems(["a -> b", "c, d", "e"])
-    '“a → b”, “c, d” and “e”'
-    """
-    return joined([f"“{shown_name(problem)}”" for problem in problems])
