@@ -44,6 +44,7 @@ lint: $(STAMPS)/lint
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-cache
 	$(BIN)/python tools/check_names.py
+	$(BIN)/python tools/count_code.py --check
 	$(BIN)/python tools/draw_imports.py --check
 	$(BIN)/python tools/map_paper.py --check
 	$(BIN)/python tools/check_words.py
