@@ -26,9 +26,9 @@ from sklearn.exceptions import ConvergenceWarning
 from gapmin.linear import GapWeightingClassifier, WeightedLogisticRegression
 from gapmin.linear._coupled import single_and_pooled_gap
 from gapmin.linear._exact import solve_unpenalised
-from gapmin.linear._losses import LOSS_BY_NAME
 from gapmin.linear._problem import WeightedRows
 from gapmin.linear.instance_weighting import DomainObjective, two_domain_gap
+from gapmin.linear.solvers import LOSS_BY_NAME
 
 LAM, ETA, TASKS = 0.01, 0.25, 5
 

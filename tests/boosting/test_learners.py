@@ -10,7 +10,8 @@ from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import MinMaxScaler, StandardScaler
 
 from gapmin import AdaBoostClassifier, GapBoostClassifier
-from gapmin.boosting._learners import bootstrap, seed_unseeded, weight_arguments
+from gapmin.boosting._learners import bootstrap, weight_arguments
+from gapmin.boosting.building_blocks import seed_unseeded
 
 
 def test_bootstrap_draws_by_the_weights():

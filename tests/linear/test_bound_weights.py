@@ -7,7 +7,7 @@ from gapmin import linear
 from gapmin.linear._bilevel import InnerProblem
 from gapmin.linear._bound_weights import BoundObjective, simplex_groups
 from gapmin.linear._bounds import Constants
-from gapmin.linear._losses import LOSS_BY_NAME
+from gapmin.linear.solvers import LOSS_BY_NAME
 
 KINDS = [("Classifier", "logistic"), ("Regressor", "squared")]
 

@@ -9,7 +9,7 @@ from sklearn.decomposition import PCA
 from gapmin import linear
 from gapmin.gap import RiskBound
 from gapmin.linear._bounds import Constants, uniform_terms, weighted_terms
-from gapmin.linear._losses import LOSS_BY_NAME
+from gapmin.linear.solvers import LOSS_BY_NAME
 
 NAMES = ["logistic", "hinge", "squared", "absolute"]
 SETTINGS = [

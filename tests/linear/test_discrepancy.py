@@ -14,11 +14,11 @@ from scipy.stats import wasserstein_distance
 
 from gapmin.linear import WeightedLogisticRegression, class_wasserstein, class_wasserstein_matrix, proposition_2
 from gapmin.linear._ball import _largest_on_ball, _starts
-from gapmin.linear._losses import LOSS_BY_NAME
 from gapmin.linear.discrepancy import (
     marginal_discrepancy,
     y_discrepancy,
 )
+from gapmin.linear.solvers import LOSS_BY_NAME
 
 pytest.importorskip("ot")
 every_loss = pytest.mark.parametrize("loss", list(LOSS_BY_NAME))

@@ -8,11 +8,10 @@ import pytest
 
 from gapmin import linear
 from gapmin.linear._bilevel import InnerProblem, TwoDomainGap, assign_folds, minimise_psi
-from gapmin.linear._losses import LOSS_BY_NAME
 from gapmin.linear._problem import WeightedRows
-from gapmin.linear._simplex import project_simplex
 from gapmin.linear.gap_projection import ProjectionObjective
 from gapmin.linear.hypothesis_transfer import MixtureObjective
+from gapmin.linear.solvers import LOSS_BY_NAME, project_simplex
 from gapmin.linear.task_covariance import CovarianceObjective, gap_under
 from gapmin.linear.task_weighting import RelationObjective
 

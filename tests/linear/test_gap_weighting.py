@@ -12,7 +12,7 @@ from gapmin.linear._bilevel import (
     assign_folds,
     minimise_psi,
 )
-from gapmin.linear._losses import LOSS_BY_NAME
+from gapmin.linear.solvers import LOSS_BY_NAME
 
 
 def problem(seed, n=(25, 40), d=3, noise=0.7, task="logistic"):

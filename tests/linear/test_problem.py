@@ -12,10 +12,10 @@ from scipy.special import expit
 from sklearn.exceptions import ConvergenceWarning
 
 from gapmin.linear._exact import solve, solve_unpenalised
-from gapmin.linear._losses import LOSS_BY_NAME, Power
+from gapmin.linear._losses import Power
 from gapmin.linear._problem import Problem, WeightedRows
 from gapmin.linear._simplex import minimise_on_simplex, project_capped
-from gapmin.linear.solvers import project_simplex
+from gapmin.linear.solvers import LOSS_BY_NAME, project_simplex
 
 SMOOTH, PIECEWISE = ["logistic", "squared"], ["hinge", "absolute"]
 EVERY = [*SMOOTH, *PIECEWISE]

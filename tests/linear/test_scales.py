@@ -10,8 +10,8 @@ import scipy.sparse as sp
 
 from gapmin import linear
 from gapmin.linear._bilevel import InnerProblem
-from gapmin.linear._losses import LOSS_BY_NAME
 from gapmin.linear._problem import Problem
+from gapmin.linear.solvers import LOSS_BY_NAME
 
 rng = np.random.default_rng(0)
 X = rng.normal(size=(60, 3))

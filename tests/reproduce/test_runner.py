@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from gapmin._version import __version__
+from gapmin import __version__
 from gapmin.reproduce import runner
 from gapmin.reproduce.cells import Cell, Measured, Outcome, cell
 from gapmin.reproduce.runner import missing, on_this_machine, run_cell, run_grid

@@ -7,8 +7,8 @@ import pytest
 
 from gapmin.reporting import render_html, write_html
 from gapmin.study import StudyFiles
-from gapmin.study._metadata import StudyFile
 from gapmin.study.methods import MODEL, TARGET_ONLY
+from gapmin.study.model import StudyFile
 from gapmin.study.page import python_code, study_report
 from gapmin.study.page_tables import confusion_table, evidence_table, score_table
 from gapmin_support.comparisons import EVIL, made_comparison

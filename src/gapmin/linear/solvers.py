@@ -1,7 +1,8 @@
-"""What other packages of gapmin build on: solvers, the logistic objective, and helpers for dense and sparse rows."""
+"""What other packages of gapmin build on: solvers, losses, the logistic objective, helpers for all kinds of rows."""
 
 from gapmin.linear._logistic import LogisticFits, tolerance, write_into
 from gapmin.linear._logistic_objective import LogisticObjective, SummedLogistic
+from gapmin.linear._losses import LOSS_BY_NAME
 from gapmin.linear._matrix import dense, squared_norms
 from gapmin.linear._ridge import RidgeOfAnyScale
 from gapmin.linear._setting import check_squares
@@ -9,6 +10,7 @@ from gapmin.linear._simplex import project_simplex
 from gapmin.linear._solver import DescentResult, descend, weighted_gram
 
 __all__ = [
+    "LOSS_BY_NAME",
     "DescentResult",
     "LogisticFits",
     "LogisticObjective",
