@@ -1,7 +1,8 @@
-"""What tests of several parts share: a real browser, and Ctrl-C that works."""
+"""What tests of several parts share: published data, a real browser, and Ctrl-C that works."""
 
 from __future__ import annotations
 
+import os
 import shutil
 import signal
 
@@ -12,6 +13,13 @@ for name, handler in (("SIGINT", signal.default_int_handler), ("SIGHUP", signal.
     number = getattr(signal, name, None)  # Windows has no SIGHUP
     if number is not None and signal.getsignal(number) is signal.SIG_IGN:
         signal.signal(number, handler)
+
+
+def pytest_collection_modifyitems(items):
+    if not os.environ.get("GAPMIN_DATA"):
+        for item in items:
+            if item.get_closest_marker("data"):
+                item.add_marker(pytest.mark.skip(reason="GAPMIN_DATA is not set"))
 
 
 @pytest.fixture(scope="module")

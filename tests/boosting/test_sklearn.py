@@ -30,6 +30,7 @@ from gapmin import (
 )
 from gapmin.linear import WeightedLogisticRegression
 from gapmin_support.checks import scikit_learn_checks
+from gapmin_support.frames import to_frame
 
 PLAIN = [
     AdaBoostClassifier(),
@@ -191,10 +192,6 @@ def test_frames_of_numbers_give_what_arrays_give(data, library, learner):
     from_array = GapBoostClassifier(learner, n_estimators=3, random_state=0).fit(X, y, sample_domain=sample_domain)
     np.testing.assert_array_equal(from_frame.decision_function(frame), from_array.decision_function(X))
     assert from_frame.feature_names_in_.tolist() == ["x0", "x1", "x2", "x3"]
-
-
-def to_frame(X):
-    return pytest.importorskip("pandas").DataFrame(X)
 
 
 def test_an_empty_frame_is_refused(data):

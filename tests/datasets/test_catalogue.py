@@ -1,6 +1,5 @@
 import hashlib
 import io
-import os
 import re
 import tarfile
 from pathlib import Path
@@ -10,8 +9,6 @@ import sklearn.datasets._twenty_newsgroups as twenty_newsgroups
 from sklearn.datasets import fetch_20newsgroups
 
 from gapmin.datasets.catalogue import DATA_SETS, DataFile, DataSet, data_set, explain_missing, fetch, missing_files
-
-needs_data = pytest.mark.skipif(not os.environ.get("GAPMIN_DATA"), reason="GAPMIN_DATA is not set")
 
 
 @pytest.fixture
@@ -55,7 +52,6 @@ def test_scikit_learn_still_has_the_newsgroups_at_the_address_that_we_name():
 
 
 @pytest.mark.data
-@needs_data
 @pytest.mark.parametrize("name", ["office-caltech", "concrete", "pacs", "alexnet-features", "digits"])
 def test_files_that_are_here_are_the_ones_of_the_catalogue(name):
     if missing_files(name):

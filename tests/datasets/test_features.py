@@ -1,4 +1,3 @@
-import os
 import sys
 
 import numpy as np
@@ -8,7 +7,6 @@ from gapmin.datasets import MultitaskProblem, frozen_features, load_pacs, load_p
 from gapmin.datasets import _features as module
 
 torch = pytest.importorskip("torch")
-needs_data = pytest.mark.skipif(not os.environ.get("GAPMIN_DATA"), reason="GAPMIN_DATA is not set")
 
 
 class Means(torch.nn.Module):
@@ -123,7 +121,6 @@ def test_missing_torch_says_what_to_install(monkeypatch):
 
 
 @pytest.mark.data
-@needs_data
 def test_alexnets_convolutions_of_small_images():
     rng = np.random.default_rng(0)
     X = rng.integers(256, size=(8, 3, 128, 128)).astype(np.uint8)

@@ -1,5 +1,4 @@
 import io
-import os
 import shutil
 import sys
 import tarfile
@@ -10,7 +9,6 @@ import pytest
 from gapmin.datasets import load_office31, load_office_home, load_pacs
 
 Image = pytest.importorskip("PIL.Image")
-needs_data = pytest.mark.skipif(not os.environ.get("GAPMIN_DATA"), reason="GAPMIN_DATA is not set")
 
 PACS = ("art_painting", "cartoon", "photo", "sketch")
 CLASSES = ("dog", "elephant", "horse")
@@ -240,7 +238,6 @@ def test_office_home_in_the_published_layout(data, last):
 
 @pytest.mark.data
 @pytest.mark.slow
-@needs_data
 def test_the_published_pacs():
     problem = load_pacs(splits="random")
     sizes = {task: X.shape for task, (X, _) in problem.tasks.items()}

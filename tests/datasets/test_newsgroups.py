@@ -9,11 +9,8 @@ from gapmin.datasets import load_newsgroups
 from gapmin.datasets._newsgroups import _words
 from gapmin.datasets.catalogue import find_file
 
-needs_data = pytest.mark.skipif(not os.environ.get("GAPMIN_DATA"), reason="GAPMIN_DATA is not set")
-
 
 @pytest.mark.data
-@needs_data
 def test_words_of_the_whole_corpus():
     words, group = _words(find_file("20newsgroups/20news-bydate_py3.pkz"))
     assert words.shape == (18846, 26214)
@@ -24,7 +21,6 @@ def test_words_of_the_whole_corpus():
 
 
 @pytest.mark.data
-@needs_data
 def test_features_are_left_singular_vectors_of_both_domains_together():
     scaled, unscaled = load_newsgroups("rec vs sci"), load_newsgroups("rec vs sci", scaled=False)
     X, y, sample_domain = scaled.stack()
@@ -59,7 +55,6 @@ def test_features_are_left_singular_vectors_of_both_domains_together():
 
 
 @pytest.mark.data
-@needs_data
 def test_all_six_problems():
     problems = load_newsgroups("all")
     sizes = {problem.name: (problem.y_target.size, problem.y_source.size) for problem in problems}

@@ -1,5 +1,3 @@
-import os
-
 import numpy as np
 import pytest
 from scipy.io import savemat
@@ -7,7 +5,6 @@ from sklearn.decomposition import PCA
 
 from gapmin.datasets import load_office_caltech
 
-needs_data = pytest.mark.skipif(not os.environ.get("GAPMIN_DATA"), reason="GAPMIN_DATA is not set")
 NAMES = {"A": "amazon", "C": "Caltech10", "D": "dslr", "W": "webcam"}
 
 
@@ -117,7 +114,6 @@ def test_damaged_and_missing_files_are_named(files, tmp_path):
 
 
 @pytest.mark.data
-@needs_data
 def test_the_published_pictures():
     everything = load_office_caltech()
     assert {pair: sum(problem.y_target.size for problem in five) for pair, five in everything.items()} == {

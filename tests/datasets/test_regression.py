@@ -1,5 +1,3 @@
-import os
-
 import numpy as np
 import pytest
 from scipy.optimize import least_squares
@@ -7,8 +5,6 @@ from sklearn.datasets import load_diabetes
 
 from gapmin.datasets import load_thirds, make_friedman_transfer, thirds
 from gapmin.datasets._regression import _CONCRETE, _distortion
-
-needs_data = pytest.mark.skipif(not os.environ.get("GAPMIN_DATA"), reason="GAPMIN_DATA is not set")
 
 
 def toy(n_rows=91, strength=0.4, seed=0):
@@ -142,7 +138,6 @@ def test_other_tables_are_refused(concrete):
 
 
 @pytest.mark.data
-@needs_data
 def test_the_published_concrete():
     problems = load_thirds("concrete")
     assert [problem.y_target.size for problem in problems] == [344, 343, 343]

@@ -13,8 +13,6 @@ from gapmin.deep import weights
 from gapmin.deep.nets import AlexNet, LeNet, ResNet18
 from gapmin.deep.weights import find_weights, load_weights, pretrained
 
-needs_data = pytest.mark.skipif(not os.environ.get("GAPMIN_DATA"), reason="GAPMIN_DATA is not set")
-
 
 def random_state(module, **more):
     """Return a state dict of the module's shapes, with other values, which takes little room in a file."""
@@ -321,7 +319,6 @@ def test_a_published_name_with_other_content_is_refused(own_folders):
 
 
 @pytest.mark.data
-@needs_data
 def test_the_real_convolutions_of_alexnet():
     net = pretrained("alexnet-features").eval()
     with np.load(find_weights("alexnet-features")) as arrays:

@@ -10,36 +10,9 @@ from gapmin import linear
 from gapmin.gap import RiskBound
 from gapmin.linear._bounds import Constants, uniform_terms, weighted_terms
 from gapmin.linear.solvers import LOSS_BY_NAME
+from gapmin_support.settings import LOSSES, MULTITASK, SETTINGS, estimator, every_loss, every_setting, is_class, loss_of
 
-NAMES = ["logistic", "hinge", "squared", "absolute"]
-SETTINGS = [
-    "InstanceWeighting",
-    "FeatureTransfer",
-    "HypothesisTransfer",
-    "TaskWeighting",
-    "ParameterSharing",
-    "TaskCovariance",
-]
-MULTITASK = SETTINGS[3:]
-every_loss = pytest.mark.parametrize("loss", NAMES)
 pytestmark = pytest.mark.filterwarnings("ignore:the target's rows separate")
-
-
-def is_class(loss):
-    return loss in ("logistic", "hinge")
-
-
-def estimator(setting, loss, **given):
-    return getattr(linear, setting + ("Classifier" if is_class(loss) else "Regressor"))(loss=loss, **given)
-
-
-def loss_of(loss, score, y):
-    return {
-        "logistic": np.logaddexp(0, -y * score),
-        "hinge": np.maximum(0, 1 - y * score),
-        "squared": (y - score) ** 2,
-        "absolute": np.abs(y - score),
-    }[loss]
 
 
 def largest_loss(loss, size, Y):
@@ -119,11 +92,11 @@ def change_of_one_row(setting, given, weight, place, i, j):
 
 
 @every_loss
-@pytest.mark.parametrize("setting", SETTINGS)
+@every_setting
 def test_replacing_a_row_moves_no_loss_by_more_than_the_stability_coefficient(setting, loss):
     R, Y, reached = 1.5, 1.0 if is_class(loss) else 2.0, 0.0
     for seed in range(12):
-        rng = np.random.default_rng([seed, SETTINGS.index(setting), NAMES.index(loss)])
+        rng = np.random.default_rng([seed, SETTINGS.index(setting), LOSSES.index(loss)])
         X, y, place = draw(rng, loss, R, Y)
         given = some_parameters(rng, setting)
         weight = rng.exponential(size=len(y)) if setting == "InstanceWeighting" else np.ones(len(y))
@@ -180,11 +153,11 @@ def test_rows_of_other_tasks_move_parameter_sharing_and_covariance_less_than_the
 
 
 @every_loss
-@pytest.mark.parametrize("setting", SETTINGS)
+@every_setting
 @pytest.mark.parametrize("form", ["printed", "sharp"])
 @pytest.mark.parametrize("fit_intercept", [False, True])
 def test_every_term_by_hand(setting, loss, form, fit_intercept):
-    rng = np.random.default_rng([SETTINGS.index(setting), NAMES.index(loss)])
+    rng = np.random.default_rng([SETTINGS.index(setting), LOSSES.index(loss)])
     X, y, place = draw(rng, loss)
     given = some_parameters(rng, setting)
     if setting == "HypothesisTransfer" and fit_intercept:
@@ -250,7 +223,7 @@ def test_every_term_by_hand(setting, loss, form, fit_intercept):
 
 
 @every_loss
-@pytest.mark.parametrize("setting", SETTINGS)
+@every_setting
 def test_given_constants_are_used(setting, loss):
     rng = np.random.default_rng(0)
     X, y, place = draw(rng, loss)
@@ -297,7 +270,7 @@ def test_equal_weights_give_the_uniform_terms_in_both_forms():
 
 
 @every_loss
-@pytest.mark.parametrize("setting", SETTINGS)
+@every_setting
 def test_sharp_totals_of_models_are_never_above_the_printed_ones(setting, loss):
     strictly = False
     for seed in range(10):
@@ -517,7 +490,7 @@ def test_what_was_measured_is_said(loss):
 def test_losses_of_the_source_are_those_of_this_file():
     rng = np.random.default_rng(10)
     score, y = rng.normal(size=50), np.where(rng.random(50) < 0.5, 1.0, -1.0)
-    for name in NAMES:
+    for name in LOSSES:
         np.testing.assert_allclose(LOSS_BY_NAME[name].value(score, y), loss_of(name, score, y), rtol=1e-12)
 
 

@@ -10,10 +10,8 @@ from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LinearRegression, LogisticRegression
 
 from gapmin import linear
+from gapmin_support.settings import MULTITASK, TRANSFER, every_setting
 
-TRANSFER = ["InstanceWeighting", "FeatureTransfer", "HypothesisTransfer"]
-MULTITASK = ["TaskWeighting", "ParameterSharing", "TaskCovariance"]
-SETTINGS = [*TRANSFER, *MULTITASK]
 KINDS = ["Classifier", "Regressor"]
 
 rng = np.random.default_rng(0)
@@ -41,7 +39,6 @@ def refuse(*parts):
     return pytest.raises(ValueError, match="(?s)" + ".*".join(parts))
 
 
-every_setting = pytest.mark.parametrize("setting", SETTINGS)
 every_kind = pytest.mark.parametrize("kind", KINDS)
 
 

@@ -19,23 +19,19 @@ from gapmin.domains import TargetKFold
 from gapmin.linear.parameter_sharing import sharing_precision
 from gapmin.linear.solvers import project_simplex
 from gapmin.linear.task_covariance import learn_omega
+from gapmin_support.settings import (
+    LOSSES,
+    MULTITASK,
+    SETTINGS,
+    TRANSFER,
+    estimator,
+    every_loss,
+    every_setting,
+    is_class,
+    loss_of,
+)
 
-TRANSFER = ["InstanceWeighting", "FeatureTransfer", "HypothesisTransfer"]
-MULTITASK = ["TaskWeighting", "ParameterSharing", "TaskCovariance"]
-SETTINGS = [*TRANSFER, *MULTITASK]
-LOSSES = ["logistic", "hinge", "squared", "absolute"]
-
-every_setting = pytest.mark.parametrize("setting", SETTINGS)
-every_loss = pytest.mark.parametrize("loss", LOSSES)
 pytestmark = pytest.mark.filterwarnings("ignore:the target's rows separate")
-
-
-def is_class(loss):
-    return loss in ("logistic", "hinge")
-
-
-def estimator(setting, loss, **given):
-    return getattr(linear, setting + ("Classifier" if is_class(loss) else "Regressor"))(loss=loss, **given)
 
 
 def draw(rng, loss, n_places=3, d=3, n=20):
@@ -81,15 +77,6 @@ def random_parameters(rng, setting, n_places, d):
 def solutions(model):
     """Every hypothesis with its intercept."""
     return np.column_stack([model.coef_, model.intercept_])
-
-
-def loss_of(loss, score, y):
-    return {
-        "logistic": np.logaddexp(0, -y * score),
-        "hinge": np.maximum(0, 1 - y * score),
-        "squared": (y - score) ** 2,
-        "absolute": np.abs(y - score),
-    }[loss]
 
 
 # The lemmas and the corollary.

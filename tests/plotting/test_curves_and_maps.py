@@ -7,6 +7,7 @@ from matplotlib.figure import Figure as Canvas
 
 from gapmin.plotting import BarsDisplay, ErrorCurveDisplay, RelationDisplay, SensitivityDisplay, SurfaceDisplay
 from gapmin.plotting.displays import MARKERS, PALETTE
+from gapmin_support.drawings import texts
 
 SHARES = [0.01, 0.02, 0.05, 0.1, 0.2, 0.4, 0.6, 0.8]
 METHODS = ["STL", "Uniform", "Adv.H", "Adv.W", "Multi-Obj", "AMTNN", "gapMTNN", "AdaBoost on both"]
@@ -21,10 +22,6 @@ def _axes(size=(5.2, 3.4)):
 @pytest.fixture
 def ax():
     return _axes()
-
-
-def _texts(ax):
-    return [text.get_text() for text in ax.texts]
 
 
 def _ticks(axis):
@@ -71,7 +68,7 @@ def test_eight_methods_are_told_apart(ax, falls_to):
     display = ErrorCurveDisplay(sizes=SHARES, errors=errors).plot(ax)
     for look in ("color", "marker"):
         assert len({getattr(line, f"get_{look}")() for line in display.lines_}) == 8
-    assert _texts(ax) == METHODS
+    assert texts(ax) == METHODS
     shown = _ticks(ax.xaxis)
     assert (shown[0], shown[-1]) == ("1%", "80%")
     _assert_apart(ax)
@@ -95,7 +92,7 @@ def test_sensitivity_is_a_curve_among_horizontal_lines(ax):
     assert display.line_.get_xdata().tolist() == values
     assert display.line_.get_ydata().tolist() == [13, 10, 14]
     assert [line.get_ydata()[0] for line in display.baseline_lines_] == pytest.approx([13.5, 13.1])
-    assert _texts(ax) == ["AdaBoost", "TrAdaBoost", "gapBoost"]
+    assert texts(ax) == ["AdaBoost", "TrAdaBoost", "gapBoost"]
     (bars,) = ax.collections
     np.testing.assert_allclose(np.diff([segment[:, 1] for segment in bars.get_segments()])[:, 0], [2, 2, 0])
     colors = [line.get_color() for line in (*display.baseline_lines_, display.line_)]
@@ -106,7 +103,7 @@ def test_sensitivity_is_a_curve_among_horizontal_lines(ax):
 def test_sensitivity_of_one_split_and_no_baseline(ax):
     display = SensitivityDisplay(values=[1, 2], errors=[3.0, 4.0], name="ours", xlabel="penalty").plot(ax)
     assert display.line_.get_ydata().tolist() == [3, 4]
-    assert _texts(ax) == ["ours"]
+    assert texts(ax) == ["ours"]
     assert not ax.collections
 
 
@@ -114,7 +111,7 @@ def test_surface_marks_the_lowest_and_writes_every_number(ax):
     errors = np.array([[9.5, 8.0, np.nan], [9.0, 7.5, 8.5]])
     display = SurfaceDisplay(x=[0.1, 0.5, 0.9], y=[0.0, 0.2], errors=errors).plot(ax)
     assert display.best == (1, 1)
-    assert _texts(ax) == ["9.50", "8.00", "9.00", "7.50", "8.50"]
+    assert texts(ax) == ["9.50", "8.00", "9.00", "7.50", "8.50"]
     assert {patch.get_xy() for patch in ax.patches} == {(0.5, 0.5)}
     assert ax.get_ylim()[0] < ax.get_ylim()[1]  # y grows upwards
     assert (_ticks(ax.xaxis), _ticks(ax.yaxis)) == (["0.1", "0.5", "0.9"], ["0", "0.2"])
@@ -148,7 +145,7 @@ def test_bars_stand_in_groups_with_their_numbers():
     }
     colors = {key: to_hex(bar.get_facecolor()) for key, bar in display.bars_.items()}
     assert colors["Digits", "gapMTNN"] == colors["PACS", "gapMTNN"] != colors["Digits", "Uniform"]
-    assert _texts(ax) == ["Digits", "1.00", "1.25", "PACS", "0.970"]
+    assert texts(ax) == ["Digits", "1.00", "1.25", "PACS", "0.970"]
     assert _ticks(ax.yaxis) == ["Uniform", "gapMTNN", "gapMTNN"]
     assert ax.yaxis_inverted()
     (line,) = ax.lines

@@ -1,11 +1,11 @@
 import matplotlib as mpl
 import numpy as np
 import pytest
-from matplotlib.figure import Figure as Canvas
 
 from gapmin import AdaBoostClassifier, GapBoostClassifier, GapBoostRegressor
 from gapmin.plotting import DisagreementDisplay, EpochDisplay, ErrorCurveDisplay, WeightMassDisplay
 from gapmin.plotting.displays import _spread
+from gapmin_support.drawings import texts
 
 rng = np.random.default_rng(0)
 X = rng.normal(size=(80, 3))
@@ -18,20 +18,11 @@ def gapboost():
     return GapBoostClassifier(n_estimators=5).fit(X, Y, sample_domain=SAMPLE_DOMAIN)
 
 
-@pytest.fixture
-def ax():
-    return Canvas(layout="constrained").subplots()
-
-
-def _labels(ax):
-    return [text.get_text() for text in ax.texts]
-
-
 def test_weight_mass_draws_a_line_for_each_domain_in_percent(gapboost, ax):
     display = WeightMassDisplay.from_estimator(gapboost, ax=ax)
     assert display.ax_ is ax
     assert display.figure_ is ax.figure
-    assert _labels(ax) == ["target", "source 1", "source 2"]
+    assert texts(ax) == ["target", "source 1", "source 2"]
     drawn = np.array([line.get_ydata() for line in display.lines_])
     np.testing.assert_allclose(drawn.sum(axis=0), 100)
     np.testing.assert_allclose(drawn.T, 100 * gapboost.mass_history_)
@@ -44,7 +35,7 @@ def test_disagreement_draws_source_and_target_by_round(gapboost, ax):
     np.testing.assert_allclose(source.get_ydata(), 100 * gapboost.gap_history_[:, 0])
     np.testing.assert_allclose(target.get_ydata(), 100 * gapboost.gap_history_[:, 1])
     np.testing.assert_array_equal(source.get_xdata(), np.arange(1, len(gapboost.gap_history_) + 1))
-    assert _labels(ax) == ["source", "target"]
+    assert texts(ax) == ["source", "target"]
 
 
 def test_regressors_have_displays_too(ax):
@@ -70,7 +61,7 @@ def test_error_curve_shows_means_and_names_every_method(ax):
     errors = {"a": [[10, 20], [4, 6]], "b": [[12, 12], [6, 6]]}
     display = ErrorCurveDisplay(sizes=[20, 40], errors=errors).plot(ax)
     assert [line.get_ydata().tolist() for line in display.lines_] == [[15, 5], [12, 6]]
-    assert _labels(ax) == ["a", "b"]
+    assert texts(ax) == ["a", "b"]
     assert [tick.get_text() for tick in ax.get_xticklabels()] == ["20", "40"]
 
 
@@ -78,7 +69,7 @@ def test_epochs_count_from_one_and_the_axis_from_zero(ax):
     display = EpochDisplay(curves={"a": [3.0, 2.0, 1.5], "b": [2.0, 1.0, 0.5]}, unit="loss").plot(ax)
     assert [line.get_ydata().tolist() for line in display.lines_] == [[3, 2, 1.5], [2, 1, 0.5]]
     assert display.lines_[0].get_xdata().tolist() == [1, 2, 3]
-    assert _labels(ax) == ["a", "b"]
+    assert texts(ax) == ["a", "b"]
     assert (ax.get_xlabel(), ax.get_ylabel()) == ("epoch", "loss")
     assert ax.get_ylim()[0] == 0
 
@@ -97,4 +88,4 @@ def test_labels_keep_their_order_and_their_distance(seed):
 def test_weights_are_drawn_under_names_of_the_domains():
     mass = WeightMassDisplay(mass=[[0.2, 0.8], [0.5, 0.5]], domains=[-1, 1], names=["target", "old"]).plot()
     assert [list(line.get_ydata()) for line in mass.lines_] == [[20, 50], [80, 50]]
-    assert [text.get_text() for text in mass.ax_.texts] == ["target", "old"]
+    assert texts(mass.ax_) == ["target", "old"]

@@ -17,6 +17,7 @@ from gapmin.linear import (
 )
 from gapmin.plotting import GapDisplay, RelationDisplay, RiskBoundDisplay
 from gapmin.plotting.displays import SOURCE_COLOR, TARGET_COLOR
+from gapmin_support.drawings import texts
 
 rng = np.random.default_rng(0)
 X = rng.normal(size=(90, 3))
@@ -33,15 +34,6 @@ def transfer():
 @pytest.fixture(scope="module")
 def tasks():
     return TaskWeightingClassifier("learn").fit(X, Y, sample_task=SAMPLE_TASK)
-
-
-@pytest.fixture
-def ax():
-    return Canvas(figsize=(5.2, 3.4), layout="constrained").subplots()
-
-
-def _texts(ax):
-    return [text.get_text() for text in ax.texts]
 
 
 def _rows(ax):
@@ -91,7 +83,7 @@ def test_a_gap_is_a_bar_for_each_part(transfer, ax):
         assert bar.get_x() == 0
         assert bar.get_width() == pytest.approx(transfer.gap_.parts[part])
         assert to_hex(bar.get_facecolor()) == color.lower()
-    assert [float(text) for text in _texts(ax)] == pytest.approx(list(transfer.gap_.parts.values()), rel=0.01)
+    assert [float(text) for text in texts(ax)] == pytest.approx(list(transfer.gap_.parts.values()), rel=0.01)
     assert f"{transfer.gap_.value:#.3g}" in ax.get_xlabel()
     assert ax.yaxis_inverted()  # the first on top
 
@@ -121,7 +113,7 @@ def test_several_gaps_are_stacked_in_the_order_given(ax):
     np.testing.assert_allclose([bar.get_width() for bar in display.bars_["source"]], [0.1, 1.0])
     np.testing.assert_allclose([bar.get_width() for bar in display.bars_["target"]], [0.2, 3.0])
     np.testing.assert_allclose([bar.get_x() for bar in display.bars_["target"]], [0.1, 1.0])
-    assert _texts(ax) == ["0.300", "4.00"]
+    assert texts(ax) == ["0.300", "4.00"]
     assert _legend(ax) == ["on the source", "on the target"]
     assert ax.get_xlim()[1] > 4
 
@@ -162,7 +154,7 @@ def test_an_unknown_term_is_said_and_not_drawn(transfer, ax):
     display = RiskBoundDisplay.from_estimator(transfer, form="sharp", ax=ax)
     assert "discrepancy" not in display.bars_
     assert "discrepancy: unknown, left out" in _legend(ax)
-    (total,) = _texts(ax)
+    (total,) = texts(ax)
     assert total.endswith("+ discrepancy?")
 
 
@@ -174,7 +166,7 @@ def test_a_term_known_in_one_bound_only():
     display = RiskBoundDisplay(bounds=bounds).plot(Canvas().subplots())
     assert [bar.get_width() for bar in display.bars_["discrepancy"]] == [2.0]
     assert _legend(display.ax_) == ["empirical: 1.00", "discrepancy: unknown (a), 2.00 (b)"]
-    assert _texts(display.ax_) == ["1.00 + discrepancy?", "3.00"]
+    assert texts(display.ax_) == ["1.00 + discrepancy?", "3.00"]
 
 
 def test_the_mark_stands_at_the_largest_loss(transfer, ax):
@@ -193,7 +185,7 @@ def test_relations_are_written_into_the_cells(tasks, ax):
     display = RelationDisplay.from_estimator(tasks, ax=ax)
     np.testing.assert_array_equal(display.image_.get_array(), tasks.relation_)
     assert _rows(ax) == [text.get_text() for text in ax.get_xticklabels()] == ["a", "b", "c"]
-    assert [float(text) for text in _texts(ax)] == pytest.approx(tasks.relation_.ravel(), abs=0.005)
+    assert [float(text) for text in texts(ax)] == pytest.approx(tasks.relation_.ravel(), abs=0.005)
     assert [text.get_position() for text in ax.texts[:2]] == [(0, 0), (1, 0)]  # row by row
     assert display.image_.get_clim()[0] == 0
 
@@ -215,7 +207,7 @@ def test_gaps_and_covariances_of_tasks(tasks, ax):
 def test_a_plain_matrix_needs_no_estimator_and_is_not_changed(ax):
     omega = np.array([[4.0, -1.0], [-1.0, 1.0]])
     RelationDisplay(matrix=omega, kind="correlation").plot(ax)
-    assert _texts(ax) == ["1.00", "-0.50", "-0.50", "1.00"]
+    assert texts(ax) == ["1.00", "-0.50", "-0.50", "1.00"]
     assert _rows(ax) == ["0", "1"]
     assert omega[0, 0] == 4
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import os
 
 import numpy as np
 import pytest
@@ -267,7 +266,6 @@ def test_rows_set_aside_are_in_no_draw():
 
 
 @pytest.mark.data
-@pytest.mark.skipif(not os.environ.get("GAPMIN_DATA"), reason="GAPMIN_DATA is not set")
 @pytest.mark.parametrize(
     ("problem", "n_parts", "n_train"),
     [("A -> D", 5, 10), ("Concrete", 3, 25), ("rec vs talk", 1, 193)],

@@ -6,8 +6,7 @@ import pytest
 pd = pytest.importorskip("pandas")
 
 from gapmin.study import TableError, read_study  # noqa: E402
-
-N = 60
+from gapmin_support.studies import N, kinds, notes_on, table  # noqa: E402
 
 
 @pytest.fixture
@@ -24,11 +23,6 @@ def study(tmp_path):
     return read
 
 
-def table(n=N, seed=0, **columns):
-    rng = np.random.default_rng(seed)
-    return {"x": rng.normal(size=n), "y": rng.normal(size=n), **columns}
-
-
 def measure(seed=0, n=N, low=20.0, high=80.0):
     return np.random.default_rng(seed).uniform(low, high, size=n).round(2)
 
@@ -37,14 +31,6 @@ def with_values(values, rows, value):
     changed = np.array(values, dtype=object)
     changed[rows] = value
     return changed
-
-
-def kinds(made):
-    return {column.name: column.kind for column in made.schema.columns}
-
-
-def notes_on(made, part):
-    return [note for note in made.notes if part in note]
 
 
 @pytest.mark.parametrize("mark", ["?", "-", ".", "n/a", "null", "unknown", "Unknown"])

@@ -6,8 +6,7 @@ pd = pytest.importorskip("pandas")
 from gapmin.domains import TARGET  # noqa: E402
 from gapmin.study import TableError, read_study  # noqa: E402
 from gapmin.study._labels import subsample  # noqa: E402
-
-N = 60
+from gapmin_support.studies import N, kinds, notes_on, table  # noqa: E402
 
 
 @pytest.fixture
@@ -26,11 +25,6 @@ def files(tmp_path):
     return write
 
 
-def table(n=N, seed=0, **columns):
-    rng = np.random.default_rng(seed)
-    return {"x": rng.normal(size=n), "y": rng.normal(size=n), **columns}
-
-
 def study(paths, label="y", **options):
     return read_study(paths[0], paths[1:], label, **options)
 
@@ -44,14 +38,6 @@ def refused(paths, label="y", **options):
 
 def words(*levels, n=N):
     return [levels[i % len(levels)] for i in range(n)]
-
-
-def kinds(made):
-    return {column.name: column.kind for column in made.schema.columns}
-
-
-def notes_on(made, part):
-    return [note for note in made.notes if part in note]
 
 
 def test_domains_are_stacked_with_one_schema(files):

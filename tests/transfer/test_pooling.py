@@ -18,6 +18,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from gapmin.linear import InstanceWeightingClassifier, WeightedLogisticRegression
 from gapmin.transfer import WeightedPoolingClassifier, WeightedPoolingRegressor
+from gapmin_support.frames import to_frame
 
 
 @pytest.fixture
@@ -147,10 +148,6 @@ def test_inputs_are_not_changed(rows):
 
 
 SCALES = [1e-150, 1e-30, 1.0, 1e30, 1e150]
-
-
-def to_frame(X):
-    return pytest.importorskip("pandas").DataFrame(X)
 
 
 def fitted(model, X, y, domain):
