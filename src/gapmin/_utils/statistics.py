@@ -10,7 +10,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import stats
 
-__all__ = ["TTest", "corrected_t_test", "holm"]
+__all__ = ["Z_95", "TTest", "corrected_t_test", "holm"]
+
+Z_95 = 1.96
+"""How many standard errors a 95% interval of a normal estimate reaches to either side."""
 
 
 @dataclass(frozen=True)

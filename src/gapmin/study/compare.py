@@ -11,8 +11,7 @@ from numpy.typing import NDArray
 
 from gapmin._utils.parallel import run_parallel
 from gapmin._utils.text import replace_unprintable
-from gapmin._utils.typing import Array
-from gapmin.transfer.importance import ColumnImportance
+from gapmin.transfer.importance import rank_columns
 
 from ._labels import FEWEST_TARGET_ROWS
 from ._messages import TableError, free_name
@@ -48,8 +47,6 @@ QUICK = (
 
 _COST_OF_FOLD = 1.5
 """Seconds of a nested fold beside those of the answer, with the curve and the importance of columns."""
-
-_WIDTH = 1.96
 
 
 def compare_study(
@@ -175,7 +172,7 @@ def compare_study(
         metric=asked,
         scores=scores,
         details=details,
-        importance=() if held_out.rise is None else _importance(data.columns, held_out.rise),
+        importance=() if held_out.rise is None else rank_columns(data.columns, held_out.rise),
         curve=curve,
         saving=saving,
         drift=drift,
@@ -279,15 +276,6 @@ def _curve(
     curve = LearningCurve(data.sizes, {method: tuple(each) for method, each in scores.items()})
     alone, ours = ([metric.loss(each.value) for each in scores[method]] for method in (TARGET_ONLY, MODEL))
     return curve, labels_needed(data.sizes, alone, ours[-1], data.sizes[-1])
-
-
-def _importance(columns: tuple[str, ...], rise: Array) -> tuple[ColumnImportance, ...]:
-    half = _WIDTH * rise.std(axis=1, ddof=1) / np.sqrt(rise.shape[1])
-    found = [
-        ColumnImportance(name, float(mean), float(mean - width), float(mean + width))
-        for name, mean, width in zip(columns, rise.mean(axis=1), half, strict=True)
-    ]
-    return tuple(sorted(found, key=lambda each: -each.increase))
 
 
 def check_study(study: Study) -> None:

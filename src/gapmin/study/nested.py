@@ -14,6 +14,7 @@ from gapmin._utils.parallel import one_thread
 from gapmin._utils.typing import Array
 from gapmin.transfer.collect import Collected, fit_hypothesis
 from gapmin.transfer.constants import UNIFORM_SHARE, Sources
+from gapmin.transfer.importance import N_PERMUTATIONS
 from gapmin.transfer.mixture import predict_mean
 
 from .answer import gather, prepared, transfer_model
@@ -26,7 +27,6 @@ from .splits import OuterFold, Rows
 if TYPE_CHECKING:
     import pandas as pd
 
-N_PERMUTATIONS = 3
 MOST_SHUFFLED = 40
 """Columns whose importance is measured: each takes predictions of its own."""
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -11,6 +12,7 @@ from sklearn.base import ClassifierMixin, clone
 from sklearn.utils.validation import check_is_fitted
 
 from gapmin._utils.parallel import one_thread
+from gapmin._utils.statistics import Z_95
 from gapmin._utils.typing import Array
 
 from ._fitting import METHOD, RECALIBRATED, Data, TargetFold, correct, fit_learner
@@ -19,11 +21,11 @@ from .findings import link_rows, row_keys
 from .folds import draw_folds
 from .library import Learner
 
-__all__ = ["ColumnImportance", "column_importance"]
+__all__ = ["N_PERMUTATIONS", "ColumnImportance", "column_importance", "rank_columns"]
 
+N_PERMUTATIONS = 3
+"""How often each column is shuffled."""
 _N_SPLITS = 5
-_N_PERMUTATIONS = 3
-_WIDTH = 1.96
 
 
 @dataclass(frozen=True)
@@ -98,8 +100,26 @@ def column_importance(
     with one_thread():
         for fold in folds:
             increase[:, fold[1]] = _of_fold(model, data, fold, random)
-    half = _WIDTH * increase.std(axis=1, ddof=1) / np.sqrt(data.target.size)
     names = getattr(model, "feature_names_in_", [f"column {k + 1}" for k in range(len(increase))])
+    return rank_columns(names, increase)
+
+
+def rank_columns(names: Iterable[object], increase: Array) -> tuple[ColumnImportance, ...]:
+    """Return the importance of columns, the largest first.
+
+    Parameters
+    ----------
+    names : iterable of str
+        The columns.
+    increase : ndarray of shape (n_columns, n_rows)
+        By how much the loss of each row rises where a column is shuffled.
+
+    Examples
+    --------
+    >>> [each.name for each in rank_columns(["a", "b"], np.array([[0.0, 0.1], [0.3, 0.5]]))]
+    ['b', 'a']
+    """
+    half = Z_95 * increase.std(axis=1, ddof=1) / np.sqrt(increase.shape[1])
     found = [
         ColumnImportance(str(name), float(mean), float(mean - width), float(mean + width))
         for name, mean, width in zip(names, increase.mean(axis=1), half, strict=True)
@@ -122,9 +142,9 @@ def _of_fold(model: Any, data: Data, fold: TargetFold, random: np.random.Generat
     before = data.losses(anew.predict(here), y)
     found = np.empty((here.shape[1], y.size))
     for column in range(here.shape[1]):
-        shuffled = np.tile(here, (_N_PERMUTATIONS, 1))
-        for part in np.split(shuffled, _N_PERMUTATIONS):
+        shuffled = np.tile(here, (N_PERMUTATIONS, 1))
+        for part in np.split(shuffled, N_PERMUTATIONS):
             part[:, column] = random.permutation(here[:, column])
-        losses = data.losses(anew.predict(shuffled), np.tile(y, _N_PERMUTATIONS))
-        found[column] = losses.reshape(_N_PERMUTATIONS, -1).mean(axis=0) - before
+        losses = data.losses(anew.predict(shuffled), np.tile(y, N_PERMUTATIONS))
+        found[column] = losses.reshape(N_PERMUTATIONS, -1).mean(axis=0) - before
     return found

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from sklearn.metrics import get_scorer
 
+from gapmin._utils.statistics import Z_95
 from gapmin._utils.text import one_line
 from gapmin._utils.typing import Array
 
@@ -21,7 +22,6 @@ from .result import ERROR_RATE, RMSE, Score
 _N_DRAWS = 100
 """Bootstrap samples of the rows for the interval of a metric that the user names."""
 
-_WIDTH = 1.96
 _OTHER = "name another, such as 'f1_macro' or 'roc_auc_ovr', or give a scorer made with make_scorer"
 
 
@@ -207,7 +207,7 @@ def _mean_score(scorer: Any, models: Sequence[Any], rows: NDArray[np.intp], labe
 
 
 def _interval(value: float, influence: Array, lowest: float = -np.inf) -> Score:
-    half = _WIDTH * float(influence.std(ddof=1)) / np.sqrt(influence.size) if influence.size > 1 else np.inf
+    half = Z_95 * float(influence.std(ddof=1)) / np.sqrt(influence.size) if influence.size > 1 else np.inf
     return Score(value, max(value - half, lowest), value + half)
 
 
