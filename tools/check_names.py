@@ -1,5 +1,7 @@
 """List names of classes and constants that are defined in two places of the package, each with another meaning.
 
+Two classes that an underscore alone tells apart have one name.
+
 Exits with 1 where there is one that is not argued below.
 """
 
@@ -12,7 +14,10 @@ from pathlib import Path
 
 SOURCE = Path(__file__).resolve().parents[1] / "src"
 
-ARGUED: dict[str, str] = {}
+ARGUED = {
+    "_EXAMPLE": "how the command of this file is called",
+    "_NEEDS": "the packages that the command of this file needs",
+}
 """Names that may stand for several things, and why."""
 
 
@@ -29,20 +34,23 @@ def main() -> int:
 
 
 def _defined(tree: ast.Module) -> list[tuple[str, int]]:
-    """Return the classes of a module, its public constants and type aliases, also those behind a condition.
-
-    A private constant is read beside its definition; a private class is met in tracebacks and subclasses elsewhere.
-    """
-    found, classes = [], []
+    """Return the classes of a module, its constants and type aliases, also those behind a condition."""
+    found = []
     conditions = [node for node in tree.body if isinstance(node, (ast.If, ast.Try))]
     for node in [*tree.body, *(inner for each in conditions for inner in ast.walk(each))]:
         if isinstance(node, ast.ClassDef):
-            classes.append((node.name, node.lineno))
+            found.append((node.name.lstrip("_"), node.lineno))
         targets = (
             node.targets if isinstance(node, ast.Assign) else [node.target] if isinstance(node, ast.AnnAssign) else []
         )
-        found += [(each.id, node.lineno) for each in targets if isinstance(each, ast.Name)]
-    return [*classes, *((name, line) for name, line in found if not name.startswith("_"))]
+        names = [
+            each
+            for target in targets
+            for each in ast.walk(target)
+            if isinstance(each, ast.Name) and isinstance(each.ctx, ast.Store)
+        ]
+        found += [(each.id, node.lineno) for each in names if not each.id.startswith("__")]
+    return found
 
 
 if __name__ == "__main__":

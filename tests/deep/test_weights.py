@@ -303,7 +303,7 @@ def test_pretrained_from_a_file(own_folders, monkeypatch, name):
     if name == "resnet18":
         state = random_state(ResNet18(), fc__weight=(1000, 512), fc__bias=(1000,))
         path = save_as_published(state, own_folders[0], "resnet18")
-        monkeypatch.setitem(weights._FILES, "resnet18", path.name)
+        monkeypatch.setitem(weights._WEIGHT_FILES, "resnet18", path.name)
     else:
         state = random_state(AlexNet(features_only=True))
         np.savez(own_folders[0] / "alexnet_features.npz", **{key: value.numpy() for key, value in state.items()})

@@ -8,7 +8,7 @@ from sklearn.linear_model import LinearRegression, Ridge
 from sklearn.neighbors import KNeighborsRegressor
 
 from gapmin.transfer import Evidence, TransferClassifierCV, TransferRegressorCV
-from gapmin.transfer._fitting import NATURAL, TARGET, Data, Setting, held_out
+from gapmin.transfer._fitting import NATURAL, WITHOUT_SOURCES, Data, Setting, held_out
 from gapmin.transfer._likelihood import class_log_likelihood, value_log_likelihood
 from gapmin.transfer.choice import Trials
 from gapmin.transfer.constants import KIND_RATE
@@ -16,7 +16,7 @@ from gapmin.transfer.folds import draw_asides
 from gapmin.transfer.library import Learner
 
 
-def setting(kind, form=TARGET):
+def setting(kind, form=WITHOUT_SOURCES):
     return Setting(Learner(kind, LinearRegression()), form)
 
 

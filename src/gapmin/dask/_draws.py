@@ -12,7 +12,7 @@ from gapmin._utils.typing import Array
 from gapmin.dask._chunks import gather, total, vector
 from gapmin.dask._rows import DaskPart, DaskRows, select
 
-_MOST_DRAWS = 20
+_MOST_TRIES = 20
 """Bootstraps drawn in the hope of every class."""
 
 
@@ -23,7 +23,7 @@ def draw(rows: DaskRows, part: DaskPart, log_weight: Any, log_mass: float, rando
     the result depends on the chunks and the random state alone.
     """
     masses = np.array(gather(_mass, log_weight, rows.domain, members=part.members, log_mass=log_mass))
-    for _ in range(_MOST_DRAWS):
+    for _ in range(_MOST_TRIES):
         draws = random_state.multinomial(part.size, masses / masses.sum())
         seeds = random_state.randint(np.iinfo(np.int32).max, size=masses.size)
         counts = vector(
@@ -43,7 +43,7 @@ def draw(rows: DaskRows, part: DaskPart, log_weight: Any, log_mass: float, rando
             return counts
     missing = part.classes[drawn[part.classes] == 0]
     raise ValueError(
-        f"{_MOST_DRAWS} bootstraps of the {part.name} had no row of class number {missing[0]}, whose weight has all "
+        f"{_MOST_TRIES} bootstraps of the {part.name} had no row of class number {missing[0]}, whose weight has all "
         "but vanished: use resample=False"
     )
 

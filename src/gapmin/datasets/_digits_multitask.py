@@ -22,7 +22,7 @@ from .catalogue import find_file
 SIDE = 28
 LUMA = np.array([0.299, 0.587, 0.114], dtype=np.float32)
 
-_FILES = {
+_DIGIT_FILES = {
     "mnist": tuple(
         f"digits/{part}-{kind}-ubyte.gz" for part in ("train", "t10k") for kind in ("images-idx3", "labels-idx1")
     ),
@@ -99,7 +99,7 @@ def load_digits_multitask(collection: Literal["embedded", "published", "paper"] 
         return _embedded()
     if collection not in _COLLECTIONS:
         raise ValueError(f"collection is {collection!r}: use 'embedded', 'published' or 'paper'")
-    files = ((task, tuple(find_file(name) for name in _FILES[task])) for task in _COLLECTIONS[collection])
+    files = ((task, tuple(find_file(name) for name in _DIGIT_FILES[task])) for task in _COLLECTIONS[collection])
     return _from_files(collection, *files)
 
 
@@ -138,7 +138,7 @@ def _from_files(collection: str, *files: tuple[str, tuple[Path, ...]]) -> Multit
 @cache
 def _read_task(task: str, *paths: Path) -> tuple[LabelledRows, LabelledRows]:
     """Return the training and the test part of a task: grey images (N, 1, 28, 28) between 0 and 1, and digits."""
-    read, to_grey = _READERS[task]
+    read, to_grey = _TASK_READERS[task]
     train, test = ((to_grey(images)[:, np.newaxis], labels) for images, labels in read(*paths))
     return train, test
 
@@ -193,7 +193,7 @@ def _resize(images: NDArray[Any], side: int) -> NDArray[np.float32]:
 
 
 # How the files of a task are read, and how its images become grey ones of 28 x 28.
-_READERS: dict[str, tuple[Callable[..., tuple[Digits, Digits]], Callable[[NDArray[Any]], NDArray[np.float32]]]] = {
+_TASK_READERS: dict[str, tuple[Callable[..., tuple[Digits, Digits]], Callable[[NDArray[Any]], NDArray[np.float32]]]] = {
     "mnist": (
         lambda *paths: (read_mnist(*paths[:2]), read_mnist(*paths[2:])),
         lambda stored: np.divide(stored, 255, dtype=np.float32),

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from ._files import locate
 from ._images import images_in_archive, images_in_folders, read_tasks
-from ._multitask import MultitaskProblem
+from ._multitask import TRAIN_SHARE, MultitaskProblem
 from ._published import PACS_TASKS, pacs_list
 from ._reading import decoding
 from .catalogue import data_set
@@ -18,8 +18,6 @@ from .catalogue import data_set
 Splits = Literal["auto", "published", "random"]
 
 ARCHIVE_SIZE = 128
-TRAIN_SHARE = 0.1
-"""Of each task, as in the paper."""
 
 
 def load_office31(size: int = 224) -> MultitaskProblem:

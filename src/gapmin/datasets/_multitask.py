@@ -15,6 +15,8 @@ from numpy.typing import ArrayLike, NDArray
 from ._problem import LabelledRows, check_rows, count_rows, draw_rows, read_only
 
 Stacked = tuple[NDArray[Any], NDArray[Any], NDArray[np.str_]]
+TRAIN_SHARE = 0.1
+"""Of each task of images, as in the paper."""
 
 
 class MultitaskSplit(NamedTuple):

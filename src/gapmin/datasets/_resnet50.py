@@ -6,7 +6,7 @@ from typing import Literal, get_args
 
 import numpy as np
 
-from ._multitask import MultitaskProblem
+from ._multitask import TRAIN_SHARE, MultitaskProblem
 from ._published import PACS_TASKS
 from ._reading import decoding
 from .catalogue import data_set
@@ -15,7 +15,6 @@ Collection = Literal["pacs", "office"]
 N_FEATURES = 2048
 _DATA_SETS = {"pacs": "pacs-resnet50", "office": "office-resnet50"}
 _TASKS = {"pacs": PACS_TASKS, "office": ("amazon", "dslr", "webcam")}
-_TRAIN_SHARE = 0.1
 
 
 def load_resnet50_features(collection: Collection) -> MultitaskProblem:
@@ -73,7 +72,7 @@ def load_resnet50_features(collection: Collection) -> MultitaskProblem:
     return MultitaskProblem(
         f"{collection}, resnet50",
         {task: (X / np.float32(scale), y) for task, (X, y) in rows.items()},
-        _TRAIN_SHARE,
+        TRAIN_SHARE,
         description=f"{published.title}, frozen",
         every_class=collection == "pacs",
     )

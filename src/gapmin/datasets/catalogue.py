@@ -25,7 +25,7 @@ __all__ = [
     "search_folders",
 ]
 
-_FILES = {file.path: file for each in DATA_SETS.values() for file in each.files}
+_FILE_BY_PATH = {file.path: file for each in DATA_SETS.values() for file in each.files}
 
 
 def data_set(name: str) -> DataSet:
@@ -48,7 +48,7 @@ def find_file(path: str) -> Path:
     FileNotFoundError
         When it is not on this machine and cannot be downloaded; the message says where to put it.
     """
-    return _FILES[path].find()
+    return _FILE_BY_PATH[path].find()
 
 
 def missing_files(name: str) -> list[DataFile]:

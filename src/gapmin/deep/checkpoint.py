@@ -18,8 +18,9 @@ from gapmin.deep._plain import TENSOR, ContentError, check_size, decode, encode
 from gapmin.deep._tensorfile import StoredTensor, TensorFile, write_tensors
 
 REMEDY = "name another checkpoint_dir, or remove the file to start anew"
-_FORMAT = 2
-_KEY = "gapmin checkpoint"
+TRAINING_FORMAT = 2
+"""Of checkpoints; a saved network has a format of its own."""
+_TRAINING_KEY = "gapmin checkpoint"
 _OF_FORMAT_1 = "checkpoint.pt"
 
 
@@ -36,7 +37,7 @@ def write_checkpoint(path: Path, state: dict[str, Any], fingerprint: dict[str, A
         return {TENSOR: name}
 
     try:
-        description = {"format": _FORMAT, "fingerprint": encode(fingerprint), "state": encode(state, store)}
+        description = {"format": TRAINING_FORMAT, "fingerprint": encode(fingerprint), "state": encode(state, store)}
         header = json.dumps(description, allow_nan=False)
         check_size(header, "its header")
     except (TypeError, ContentError) as error:
@@ -45,7 +46,7 @@ def write_checkpoint(path: Path, state: dict[str, Any], fingerprint: dict[str, A
         ) from error
     path.parent.mkdir(parents=True, exist_ok=True)
     try:
-        write_tensors(path, tensors, {_KEY: header})
+        write_tensors(path, tensors, {_TRAINING_KEY: header})
     finally:
         for left in path.parent.glob(f".{path.name}.*.part"):  # also those of processes that were killed
             left.unlink(missing_ok=True)
@@ -77,7 +78,7 @@ def read_checkpoint(
     except FileNotFoundError:
         old = path.with_name(_OF_FORMAT_1)
         if old.exists():
-            raise ValueError(f"{old} has checkpoint format 1, this gapmin reads {_FORMAT}: {REMEDY}") from None
+            raise ValueError(f"{old} has checkpoint format 1, this gapmin reads {TRAINING_FORMAT}: {REMEDY}") from None
         return None
     except ContentError as error:
         raise refused(path, error) from error
@@ -93,9 +94,11 @@ def _read_state(
     path: Path, file: TensorFile, fingerprint: dict[str, Any], check: Callable[[dict[str, Any]], None]
 ) -> dict[str, Any]:
     """Return the state with a `StoredTensor` for each tensor, once the file was found to be of this run."""
-    description = file.description(_KEY, "run")
-    if description["format"] != _FORMAT:
-        raise ValueError(f"{path} has checkpoint format {description['format']}, this gapmin reads {_FORMAT}: {REMEDY}")
+    description = file.description(_TRAINING_KEY, "run")
+    if description["format"] != TRAINING_FORMAT:
+        raise ValueError(
+            f"{path} has checkpoint format {description['format']}, this gapmin reads {TRAINING_FORMAT}: {REMEDY}"
+        )
     if description.keys() != {"format", "fingerprint", "state"}:
         raise ContentError("its description has not exactly format, fingerprint and state")
     found, state = description["fingerprint"], description["state"]

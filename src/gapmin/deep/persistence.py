@@ -27,8 +27,9 @@ from gapmin.deep._tensorfile import TensorFile, mismatch, write_tensors
 from gapmin.deep.config import saved_names
 from gapmin.deep.objectives import OBJECTIVES, Objective
 
-_FORMAT = 2
-_KEY = "gapmin"
+NETWORK_FORMAT = 2
+"""Of the files that `save` writes."""
+_NETWORK_KEY = "gapmin"
 _OWN_MODULE = "module"
 _ENTRIES: dict[str, tuple[type, ...]] = {
     "format": (int,),
@@ -61,7 +62,7 @@ def save(model: Any, path: str | os.PathLike[str]) -> None:
             raise ValueError(f"{type(objective).__name__} is an objective of your own: save objective_.state_dict()")
         params["objective"] = {"name": known[type(objective)], "params": objective.get_params(deep=False)}
     description = {
-        "format": _FORMAT,
+        "format": NETWORK_FORMAT,
         "version": __version__,
         "class": type(model).__name__,
         "params": params,
@@ -79,7 +80,7 @@ def save(model: Any, path: str | os.PathLike[str]) -> None:
         raise ValueError(f"the model has a parameter that JSON cannot hold: {error}") from None
     except ContentError as error:
         raise ValueError(f"{path} could not be read again ({error}): keep the last entries of history_ only") from None
-    write_tensors(path, model.objective_.state_dict(), {_KEY: header})
+    write_tensors(path, model.objective_.state_dict(), {_NETWORK_KEY: header})
 
 
 def load(cls: type[Model], path: str | os.PathLike[str], extractor: nn.Module | None) -> Model:
@@ -104,9 +105,9 @@ def load(cls: type[Model], path: str | os.PathLike[str], extractor: nn.Module | 
 
 def _describe(cls: type[Any], path: Path, file: TensorFile, extractor: nn.Module | None) -> Any:
     """Return the model that the header describes, with all that it has after a fit but its network."""
-    description = file.description(_KEY, "model")
-    if description["format"] != _FORMAT:
-        fault, remedy = fault_of_format(description["format"], _FORMAT, description.get("version"))
+    description = file.description(_NETWORK_KEY, "model")
+    if description["format"] != NETWORK_FORMAT:
+        fault, remedy = fault_of_format(description["format"], NETWORK_FORMAT, description.get("version"))
         raise ValueError(f"{path} is not loaded, for {fault}: {remedy}")
     kind = description.get("class")
     if isinstance(kind, str) and kind != cls.__name__:

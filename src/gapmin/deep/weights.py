@@ -27,7 +27,7 @@ from gapmin.deep.nets import AlexNet, ResNet18
 __all__ = ["find_weights", "load_weights", "pretrained"]
 
 _URL = "https://download.pytorch.org/models/"
-_FILES = {
+_WEIGHT_FILES = {
     "alexnet": "alexnet-owt-7be5be79.pth",
     "resnet18": "resnet18-f37072fd.pth",
     "alexnet-features": "alexnet_features.npz",
@@ -127,9 +127,9 @@ def find_weights(name: str) -> Path:
         ...
     ValueError: there are no weights named 'vgg': use one of 'alexnet', 'resnet18', 'alexnet-features'
     """
-    if name not in _FILES:
-        raise ValueError(f"there are no weights named {name!r}: use one of {', '.join(map(repr, _FILES))}")
-    file = _FILES[name]
+    if name not in _WEIGHT_FILES:
+        raise ValueError(f"there are no weights named {name!r}: use one of {', '.join(map(repr, _WEIGHT_FILES))}")
+    file = _WEIGHT_FILES[name]
     own = Path(os.environ.get("GAPMIN_DATA") or "$GAPMIN_DATA") / "weights" / file
     if own.is_file():
         return own
@@ -220,7 +220,7 @@ def _check_sha256(path: Path, content: bytes, sha256: str | None) -> None:
         )
 
 
-class _Entry(NamedTuple):
+class _StoredWeight(NamedTuple):
     """A tensor in a file: what it is, and a way to read it."""
 
     shape: tuple[int, ...]
@@ -244,7 +244,7 @@ def _reading(path: Path) -> Iterator[None]:
         ) from error
 
 
-def _entries(path: Path, content: bytes) -> dict[str, _Entry]:
+def _entries(path: Path, content: bytes) -> dict[str, _StoredWeight]:
     """Return what a file holds by name; of formats that allow it, no tensor is read yet."""
     if path.suffix not in _READERS:
         raise ValueError(f"{path} is of no known format: give one of {', '.join(_READERS)}")
@@ -255,7 +255,7 @@ def _entries(path: Path, content: bytes) -> dict[str, _Entry]:
     return entries
 
 
-def _read_pickle(content: bytes) -> dict[str, _Entry] | None:
+def _read_pickle(content: bytes) -> dict[str, _StoredWeight] | None:
     check_pickles(content)
     found = torch.load(io.BytesIO(content), weights_only=True, map_location="cpu")
     if not isinstance(found, Mapping) or not all(
@@ -265,9 +265,10 @@ def _read_pickle(content: bytes) -> dict[str, _Entry] | None:
     return _in_memory(found)
 
 
-def _in_memory(tensors: Mapping[str, Tensor]) -> dict[str, _Entry]:
+def _in_memory(tensors: Mapping[str, Tensor]) -> dict[str, _StoredWeight]:
     return {
-        name: _Entry(tuple(each.shape), each.dtype, partial(torch.as_tensor, each)) for name, each in tensors.items()
+        name: _StoredWeight(tuple(each.shape), each.dtype, partial(torch.as_tensor, each))
+        for name, each in tensors.items()
     }
 
 
@@ -275,12 +276,12 @@ def _is_plain(value: object) -> bool:
     return isinstance(value, Tensor) and value.layout is torch.strided and not value.is_quantized
 
 
-def _read_safetensors(content: bytes) -> dict[str, _Entry]:
+def _read_safetensors(content: bytes) -> dict[str, _StoredWeight]:
     with TensorFile(io.BytesIO(content)) as file:
         return _in_memory(file.read())
 
 
-def _read_npz(content: bytes) -> dict[str, _Entry]:
+def _read_npz(content: bytes) -> dict[str, _StoredWeight]:
     archive = zipfile.ZipFile(io.BytesIO(content))
     entries = {}
     for member in archive.infolist():
@@ -292,7 +293,9 @@ def _read_npz(content: bytes) -> dict[str, _Entry]:
         version = np.lib.format.read_magic(start)
         read = {(1, 0): np.lib.format.read_array_header_1_0, (2, 0): np.lib.format.read_array_header_2_0}[version]
         shape, _, dtype = read(start)
-        entries[name] = _Entry(shape, torch.from_numpy(np.empty(0, dtype)).dtype, partial(_unzip, archive, member))
+        entries[name] = _StoredWeight(
+            shape, torch.from_numpy(np.empty(0, dtype)).dtype, partial(_unzip, archive, member)
+        )
     return entries
 
 
@@ -301,7 +304,7 @@ def _unzip(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> Tensor:
         return torch.from_numpy(np.lib.format.read_array(file, allow_pickle=False))
 
 
-_READERS: dict[str, Callable[[bytes], dict[str, _Entry] | None]] = {
+_READERS: dict[str, Callable[[bytes], dict[str, _StoredWeight] | None]] = {
     ".pth": _read_pickle,
     ".pt": _read_pickle,
     ".safetensors": _read_safetensors,
@@ -309,7 +312,7 @@ _READERS: dict[str, Callable[[bytes], dict[str, _Entry] | None]] = {
 }
 
 
-def _check_fit(path: Path, wanted: Mapping[str, Tensor], found: Mapping[str, _Entry]) -> None:
+def _check_fit(path: Path, wanted: Mapping[str, Tensor], found: Mapping[str, _StoredWeight]) -> None:
     missing = [name for name in wanted.keys() - found.keys() if not name.endswith("num_batches_tracked")]
     unknown = [name for name in found.keys() - wanted.keys() if not name.startswith(_LAST_LAYERS)]
     if missing or unknown:

@@ -12,11 +12,10 @@ from sklearn.utils import check_random_state
 
 from gapmin._utils.typing import Array
 from gapmin.linear._logistic import WeightedLogisticRegression
-from gapmin.linear._losses import LOSS_BY_NAME, Loss, Power, log_loss
+from gapmin.linear._losses import LOSS_BY_NAME, MARGIN_LOSSES, Loss, Power, log_loss
 from gapmin.linear._matrix import in_unit, largest, squared_norms, stack, unit
 from gapmin.linear._problem import WeightedRows
 
-_MARGIN = ("logistic", "hinge")
 _RANDOM_STARTS, _RACE, _LEADERS = 8, 30, 8
 _WIDTHS = np.array([0.01, 3e-3, 1e-3, 1e-4, 1e-5])
 """Widths of the softened kinks, in the largest score; wider ones melt hills together and lead to the wrong one."""
@@ -55,7 +54,7 @@ def search_ball(
 def _starts(loss: str, X: Any, y: Array, weight: Array, radius: float, max_iter: int, random_state: Any) -> Array:
     """Return the hypotheses to climb from, in columns; with each its opposite."""
     n_columns = X.shape[1]
-    if loss in _MARGIN:
+    if loss in MARGIN_LOSSES:
         # Sec. 4.1.2: the relabelled classification, regularised by balls of several radii.
         relabelled = _objective(LOSS_BY_NAME["logistic"], X, np.where(weight > 0, y, -y), -np.abs(weight))
         radii = radius * np.array([1.0, 0.3, 0.1, 0.01])

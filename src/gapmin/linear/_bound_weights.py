@@ -17,7 +17,7 @@ from gapmin.linear._bilevel import InnerProblem, WeightGroups, minimise_psi
 from gapmin.linear._bounds import Constants
 from gapmin.linear._losses import Loss
 
-_STEPS = 200
+_WEIGHT_STEPS = 200
 
 
 class BoundObjective:
@@ -69,7 +69,7 @@ def weigh_by_bound(
             "divide the features and labels by their size"
         )
     objective = BoundObjective(fit, groups, apart, c, delta)
-    tried = [minimise_psi(objective, start, _STEPS, 1e-12) for start in starts]
+    tried = [minimise_psi(objective, start, _WEIGHT_STEPS, 1e-12) for start in starts]
     return min(tried, key=lambda each: each[1][-1])[0]
 
 

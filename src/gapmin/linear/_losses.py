@@ -174,3 +174,6 @@ LOSS_BY_NAME: dict[str, Loss] = {
     "absolute": Power(1.0),
 }
 """The losses by the names that the estimators know."""
+
+MARGIN_LOSSES = ("logistic", "hinge")
+"""Those of labels -1 and 1."""

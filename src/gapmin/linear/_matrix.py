@@ -10,6 +10,9 @@ import scipy.sparse as sp
 
 from gapmin._utils.typing import Array
 
+MOST_FEATURES = 4000
+"""Of a setting that needs a matrix with a row and a column for each."""
+
 
 def dense(X: Any) -> Array:
     """Return an array for an array or a sparse matrix."""

@@ -18,7 +18,7 @@ from scipy.linalg.lapack import get_lapack_funcs
 
 from gapmin._utils.typing import Array
 
-_BLOCK = 512
+_ROWS_OF_A_BLOCK = 512
 """Rows that are scaled at a time."""
 
 _PAIRS = 10
@@ -35,8 +35,8 @@ def weighted_gram(X: Any, weight: Array) -> Array:
         scaled = X.multiply(root[:, None]).tocsr()
         return (scaled.T @ scaled).toarray()
     gram = np.zeros((X.shape[1], X.shape[1]))
-    for start in range(0, X.shape[0], _BLOCK):
-        block = slice(start, start + _BLOCK)
+    for start in range(0, X.shape[0], _ROWS_OF_A_BLOCK):
+        block = slice(start, start + _ROWS_OF_A_BLOCK)
         scaled = X[block] * root[block, None].astype(X.dtype, copy=False)
         gram += scaled.T @ scaled
     return gram

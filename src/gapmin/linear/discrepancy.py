@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike
 from gapmin._utils.typing import Array
 from gapmin.base import check_sample_weight
 from gapmin.linear._ball import half_space, largest_squared, scale_rows, search_ball
-from gapmin.linear._losses import LOSS_BY_NAME, Loss
+from gapmin.linear._losses import LOSS_BY_NAME, MARGIN_LOSSES, Loss
 from gapmin.linear._matrix import squared_norms, with_constant
 from gapmin.linear._problem import WeightedRows
 from gapmin.linear.wasserstein import check_length, check_matrix, check_positive, distances_between, w1
@@ -27,7 +27,6 @@ __all__ = [
     "y_discrepancy",
 ]
 
-_MARGIN = ("logistic", "hinge")
 _SAMPLES = "the samples stand in for the distributions"
 _FROM_BELOW = "a supremum sought from below by local ascent: the true one may be larger"
 
@@ -185,7 +184,7 @@ def marginal_discrepancy(
     """
     _check_loss(loss)
     radius = check_positive("radius", radius, "the ball of hypotheses needs a finite radius above 0")
-    zero_one = loss in _MARGIN
+    zero_one = loss in MARGIN_LOSSES
     if zero_one and not fit_intercept:
         raise ValueError("fit_intercept=False leaves out the constant hypothesis of the 0-1 discrepancy: use True")
     constant = fit_intercept and not zero_one
@@ -210,7 +209,7 @@ def marginal_discrepancy(
 
 def _label_w1(target: WeightedRows, source: WeightedRows, loss: str, radius: float) -> float:
     """Return the largest change of the scores' residuals that the labelled rows allow, moved at least cost."""
-    if loss in _MARGIN:
+    if loss in MARGIN_LOSSES:
         cost = radius * distances_between(*(scale_rows(each.X, each.y) for each in (target, source)))
     else:
         cost = radius * distances_between(target.X, source.X) + np.abs(target.y[:, None] - source.y)
@@ -255,9 +254,9 @@ def _check_pair(name: str, pair: tuple[Any, ...], loss: str, constant: bool) -> 
         y = np.asarray(pair[1], dtype=np.float64)
     except (TypeError, ValueError):
         raise ValueError(f"the {name} has labels that are no numbers: give -1 and 1, or numbers to predict") from None
-    wrong = ~np.isin(y, [-1, 1]) if loss in _MARGIN else ~np.isfinite(y)
+    wrong = ~np.isin(y, [-1, 1]) if loss in MARGIN_LOSSES else ~np.isfinite(y)
     if wrong.any():
-        remedy = f"the {loss} loss takes -1 and 1" if loss in _MARGIN else "drop such rows first"
+        remedy = f"the {loss} loss takes -1 and 1" if loss in MARGIN_LOSSES else "drop such rows first"
         raise ValueError(f"the {name} has the label {y[wrong][0]:g}: {remedy}")
     return _check_rows(name, pair[0], pair[2] if len(pair) == 3 else None, constant, y)
 

@@ -18,13 +18,13 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from gapmin._utils.typing import Array
 from gapmin.linear._bilevel import InnerProblem, TwoDomainGap, assign_folds, minimise_psi
 from gapmin.linear._exact import LEAST_PENALTY
-from gapmin.linear._matrix import in_unit, largest, unit
+from gapmin.linear._matrix import MOST_FEATURES, in_unit, largest, unit
 from gapmin.linear._setting import NumericLabels
 from gapmin.linear._solver import weighted_gram
 from gapmin.linear._transfer import TransferClassifierMixin
 from gapmin.linear.feature_transfer import PHI_LEARNT, RepresentedSetting
 
-_WIDEST, _NO_VARIANCE = 4000, 1e-10
+_NO_VARIANCE = 1e-10
 
 
 class ProjectionObjective:
@@ -124,10 +124,10 @@ class GapProjection(RepresentedSetting):
 
     def _learn(self, X: Any, y: Array, domain: NDArray[np.int64], gamma: Array) -> None:
         """Set P: from the leading principal components, and from what is found without the gap, down the objective."""
-        if X.shape[1] > _WIDEST:
+        if X.shape[1] > MOST_FEATURES:
             raise ValueError(
                 f"X has {X.shape[1]} features: the start needs a matrix of that many rows, so reduce them to "
-                f"{_WIDEST} or fewer (TruncatedSVD)"
+                f"{MOST_FEATURES} or fewer (TruncatedSVD)"
             )
         s, size = unit(largest(X)), unit(largest(y), 10.0 if largest(y) < 1 else 1e6)
         X, y, constant = in_unit(X, s), in_unit(y, size), self.fit_intercept / s

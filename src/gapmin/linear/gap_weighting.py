@@ -27,12 +27,12 @@ from gapmin.linear._bilevel import (
     optimism,
 )
 from gapmin.linear._exact import LEAST_PENALTY
-from gapmin.linear._matrix import in_unit, largest, unit
+from gapmin.linear._matrix import MOST_FEATURES, in_unit, largest, unit
 from gapmin.linear._setting import NumericLabels
 from gapmin.linear._transfer import TransferClassifierMixin
 from gapmin.linear.instance_weighting import WeightedSetting
 
-_WIDEST, _FIRST_STEPS = 4000, 4
+_FIRST_STEPS = 4
 
 
 @dataclass(eq=False, repr=False)
@@ -104,10 +104,10 @@ class GapWeighting(WeightedSetting):
         self
         """
         rows, labels, domain, multiplicity, used = self._check_transfer(X, y, sample_domain, sample_weight)
-        if rows.shape[1] > _WIDEST:
+        if rows.shape[1] > MOST_FEATURES:
             raise ValueError(
                 f"X has {rows.shape[1]} features: the derivative of the gap needs a matrix of that many rows, so "
-                f"reduce them to {_WIDEST} or fewer (TruncatedSVD)"
+                f"reduce them to {MOST_FEATURES} or fewer (TruncatedSVD)"
             )
         names, of_row = self._group_names(domain, sample_group, used)
         groups = self._groups(domain, multiplicity, of_row, len(names))

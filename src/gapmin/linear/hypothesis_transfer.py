@@ -27,7 +27,7 @@ from gapmin.linear._setting import NumericLabels, effective_size
 from gapmin.linear._simplex import minimise_on_simplex, project_simplex
 from gapmin.linear._transfer import TransferClassifierMixin, TransferSetting
 
-_STEPS = 1000
+_XI_STEPS = 1000
 
 
 def learn_mixture(scores: Array, y: Array, weight: Array, loss: Loss) -> Array:
@@ -231,7 +231,7 @@ class HypothesisTransfer(TransferSetting):
                 raise ValueError("xi='learn' needs at least one hypothesis: give fitted models or arrays")
             if self.lam1 is not None:
                 objective = MixtureObjective(rows, self.hypotheses_, self._loss, self.lam, self.lam1)
-                xi, history = minimise_psi(objective, np.full(n, 1 / n), _STEPS, 1e-12)
+                xi, history = minimise_psi(objective, np.full(n, 1 / n), _XI_STEPS, 1e-12)
                 self.objective_history_ = np.array(history)
                 return xi
             scores = np.asarray(rows.X @ self.hypotheses_.T)

@@ -27,7 +27,7 @@ from gapmin.linear._simplex import project_simplex
 from gapmin.linear.feature_transfer import PHI_LEARNT, Representation
 from gapmin.linear.instance_weighting import DomainObjective
 
-_ALTERNATIONS = 200
+_RELATION_STEPS = 200
 
 
 class RelationObjective:
@@ -138,7 +138,7 @@ class TaskWeighting(Representation, MultitaskSetting):
             own = np.diag(losses) if self.relation_cost == "excess" else np.zeros(len(tasks))
             objective = RelationObjective(tasks, self._loss, fit, own, self.gap_matrix_, self.lam, self.lam1, self.lam3)
             uniform = np.full((len(tasks), len(tasks)), 1 / len(tasks))
-            self.relation_, history = minimise_psi(objective, uniform, _ALTERNATIONS, 1e-12)
+            self.relation_, history = minimise_psi(objective, uniform, _RELATION_STEPS, 1e-12)
         else:
             self.relation_ = self._given(len(tasks))
         H = fit(self.relation_)

@@ -103,7 +103,7 @@ class GapDisplay(_Display):
         ax.set_xlabel("performance gap" + ("" if self._total is None else f": {format_number(self._total)} in all"))
         if several:
             handles = [bars[0] for bars in self.bars_.values()]
-            labels = [f"on the {part}" if part in _DOMAINS else str(part) for part in self.bars_]
+            labels = [f"on the {part}" if part in _DOMAIN_COLORS else str(part) for part in self.bars_]
             legend_above(ax, handles, labels, "right", n_columns=4)
         return self
 
@@ -233,15 +233,15 @@ class RiskBoundDisplay(_Display):
         return ", ".join(f"{text} ({name})" for name, text in texts)
 
 
-_DOMAINS = {"source": SOURCE_COLOR, "target": TARGET_COLOR}
+_DOMAIN_COLORS = {"source": SOURCE_COLOR, "target": TARGET_COLOR}
 
 
 def _part_colors(parts: Sequence[Any], stacked: bool) -> dict[Any, str]:
     """Return a colour for each part: those of source and target, and for tasks in a stack one each."""
     names = list(dict.fromkeys(parts))
-    tasks = [name for name in names if name not in _DOMAINS]
+    tasks = [name for name in names if name not in _DOMAIN_COLORS]
     colors = {name: PALETTE[k % len(PALETTE)] if stacked else TARGET_COLOR for k, name in enumerate(tasks)}
-    return {name: (_DOMAINS | colors)[name] for name in names}
+    return {name: (_DOMAIN_COLORS | colors)[name] for name in names}
 
 
 __all__ = ["GapDisplay", "RiskBoundDisplay"]

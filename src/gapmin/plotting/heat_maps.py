@@ -22,7 +22,7 @@ _FEW_CELLS_FONT = 6.5
 
 _TICK_FONT = 9.0
 
-_KINDS: dict[str, tuple[str, str, str]] = {
+_MAP_KINDS: dict[str, tuple[str, str, str]] = {
     "relation": ("learns from", "task", "weight"),
     "gap": ("loses on the task", "hypothesis of the task", "gap"),
     "affinity": ("teacher", "task", "fall of the error"),
@@ -135,7 +135,7 @@ class RelationDisplay(_Display):
         ax.set_xticks(range(K), self.names, rotation=90 if long else 0)
         ax.set_yticks(range(K), self.names)
         ax.tick_params(length=0, labelsize=min(10.0, 0.9 * cell))
-        columns, rows, unit = _KINDS[self.kind]
+        columns, rows, unit = _MAP_KINDS[self.kind]
         ax.set(xlabel=columns, ylabel=rows)
         _color_bar(ax, self.image_, unit)
         texts = [["0" if value == 0 else _cell(value) for value in row] for row in self.matrix]
@@ -144,8 +144,8 @@ class RelationDisplay(_Display):
 
 
 def _check_kind(kind: str) -> None:
-    if kind not in _KINDS:
-        raise ValueError(f"kind is {kind!r}: use {', '.join(map(repr, _KINDS))}")
+    if kind not in _MAP_KINDS:
+        raise ValueError(f"kind is {kind!r}: use {', '.join(map(repr, _MAP_KINDS))}")
 
 
 def _cell(value: float) -> str:

@@ -16,7 +16,7 @@ from gapmin.study import StudyComparison, StudyFiles, compare_study, read_study
 from gapmin.study.page import study_report
 
 from .cells import OF_NETWORKS, Outcome
-from .demo_sections import DEMO, POOLED, PROBLEM_KINDS, TARGET_ONLY, problems, tasks
+from .demo_sections import DEMO, ON_BOTH, ON_TARGET, PROBLEM_KINDS, problems, tasks
 from .experiment import Plan
 from .runner import Completed, run_grid
 from .store import Outcomes
@@ -179,7 +179,7 @@ def _protocol(plan: Plan) -> list[str]:
     (size,) = networks.sizes.values()
     epochs = DEMO[-1].plan(quick=plan.quick).epochs
     return [
-        f"{TARGET_ONLY} and AdaBoost.R2_T train on the target alone, {POOLED} and AdaBoost.R2_T&S on target and source "
+        f"{ON_TARGET} and AdaBoost.R2_T train on the target alone, {ON_BOTH} and AdaBoost.R2_T&S on target and source "
         "as one. Several sources are pooled into one.",
         "Every method boosts 20 rounds with weights, not resampled. Base learners are the defaults: a logistic "
         "regression (lam 0.01) for classes, regression trees of depth 6 for numbers. gapBoost is as printed in the "

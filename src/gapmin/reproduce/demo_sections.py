@@ -20,7 +20,7 @@ from .tables import AVERAGE, SIGNIFICANCE_LEVEL, Block, Comparison, TransferGrid
 from .tasks import Tasks
 
 BOOSTERS = (*BASELINES, GAPBOOST, SOFT)
-TARGET_ONLY, POOLED = BASELINES[:2]
+ON_TARGET, ON_BOTH = BASELINES[:2]
 QUICK_PROBLEMS = ("digits -> mnist, odd", "mnist -> digits, odd", "autompg low", "friedman")
 
 
@@ -68,7 +68,7 @@ def show_errors(found: Found) -> Section:
     points.insert(0, f"Lower mean error: {joined(summary)}.")
     text = (
         "Boosting methods on target rows that did not train, after training on all source rows and a few of the "
-        f"target. {TARGET_ONLY} and AdaBoost.R2_T train on the target alone, {POOLED} and AdaBoost.R2_T&S on target "
+        f"target. {ON_TARGET} and AdaBoost.R2_T train on the target alone, {ON_BOTH} and AdaBoost.R2_T&S on target "
         "and sources as one. The others weigh the rows of the sources; gapBoost and gapBoostR are the paper's."
     )
     return Section("Errors", [text], points, tables)
@@ -96,7 +96,7 @@ def show_curves(found: Found) -> Section:
         caption = f"Lowest mean error by number of target rows: {joined(lowest)}.{bars}"
         rows = [block.rows[name] for block in blocks.values()]
         figures.append(error_curves(f"{shown_name(name)}: error by number of target rows", caption, list(blocks), rows))
-    text = f"{TARGET_ONLY} trains on the target rows alone, {POOLED} on these and all source rows."
+    text = f"{ON_TARGET} trains on the target rows alone, {ON_BOTH} on these and all source rows."
     return Section("More target rows", [text], figures=figures)
 
 

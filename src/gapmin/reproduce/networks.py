@@ -124,8 +124,8 @@ class Pixels(nn.Module):
 @cache
 def setup(name: str, protocol: str = SMALL) -> Setup:
     """Return a multitask problem by name; images other than digits as features of a frozen network, or as they are."""
-    if protocol == PAPER and name in _WHOLE:
-        return _WHOLE[name]()
+    if protocol == PAPER and name in _WHOLE_SETUPS:
+        return _WHOLE_SETUPS[name]()
     if name == "Digits with USPS":
         return Setup(load_digits_multitask("published"), "lenet", 64)
     if name == "Digits":
@@ -204,7 +204,7 @@ def _whole_office(load: Callable[[int], MultitaskProblem], batch_size: int) -> S
     return Setup(left, partial(_whole, "resnet18"), batch_size, validation)
 
 
-_WHOLE: dict[str, Callable[[], Setup]] = {
+_WHOLE_SETUPS: dict[str, Callable[[], Setup]] = {
     "PACS": _whole_pacs,
     "Office-31": partial(_whole_office, load_office31, 16),
     "Office-Home": partial(_whole_office, load_office_home, 24),

@@ -21,7 +21,7 @@ from gapmin._utils.text import one_line
 FACTS, SCHEMA = "gapmin.json", "schema.json"
 ARRAY_NAME = re.compile(r"[0-9]{1,20}\.npy")
 
-MOST_INFLATION = 100
+MOST_DEFLATION = 100
 """How many times larger a deflated member may be than what it takes in the file. Arrays are not deflated at all."""
 
 LARGEST_DEFLATED = 2**26
@@ -31,7 +31,7 @@ BROKEN = "its schema is not one that skops writes"
 COPY_AGAIN = "copy it again, or fit the model again"
 
 _SEAL = b"gapmin sha256 "
-_DIGITS = 64
+_HASH_DIGITS = 64
 
 
 class ModelFileError(ValueError):
@@ -62,22 +62,22 @@ def pack(members: Mapping[str, bytes]) -> bytes:
         for name, content in members.items():
             entry = zipfile.ZipInfo(name, date_time=(1980, 1, 1, 0, 0, 0))
             entry.create_system, entry.external_attr = 3, 0o600 << 16
-            deflated = name in (FACTS, SCHEMA) and len(zlib.compress(content)) * MOST_INFLATION > len(content)
+            deflated = name in (FACTS, SCHEMA) and len(zlib.compress(content)) * MOST_DEFLATION > len(content)
             archive.writestr(entry, content, zipfile.ZIP_DEFLATED if deflated else zipfile.ZIP_STORED)
-        archive.comment = _SEAL + b"0" * _DIGITS
+        archive.comment = _SEAL + b"0" * _HASH_DIGITS
     return seal(buffer.getvalue())
 
 
 def seal(content: bytes) -> bytes:
     """Put the checksum of everything before it at the end."""
-    return content[:-_DIGITS] + hashlib.sha256(content[:-_DIGITS]).hexdigest().encode()
+    return content[:-_HASH_DIGITS] + hashlib.sha256(content[:-_HASH_DIGITS]).hexdigest().encode()
 
 
 class Archive:
     """The members of a file that is whole, has no names but ours, and does not inflate beyond reason."""
 
     def __init__(self, content: bytes) -> None:
-        end = content[-_DIGITS - len(_SEAL) :]
+        end = content[-_HASH_DIGITS - len(_SEAL) :]
         if not end.startswith(_SEAL):
             raise ContentError("it was not written by this gapmin, or its end is missing", COPY_AGAIN)
         if content != seal(content):
@@ -99,7 +99,7 @@ class Archive:
             if name not in (FACTS, SCHEMA) and not ARRAY_NAME.fullmatch(name):
                 raise ContentError(f"it has a member {one_line(name)!r} that no model has")
             deflated = entry.compress_type == zipfile.ZIP_DEFLATED and name in (FACTS, SCHEMA)
-            if entry.file_size > entry.compress_size * (MOST_INFLATION if deflated else 1) + 64:
+            if entry.file_size > entry.compress_size * (MOST_DEFLATION if deflated else 1) + 64:
                 raise ContentError(
                     f"its member {name!r} inflates from {entry.compress_size} to {entry.file_size} bytes"
                 )

@@ -11,13 +11,12 @@ from typing import TYPE_CHECKING, Any
 from gapmin._utils.extras import how_to_install
 from gapmin._utils.text import one_line, quoted
 
-from ._limits import check_width, check_workbook_size
+from ._limits import BYTES_AT_ONCE, check_width, check_workbook_size
 from ._messages import TableError, import_pandas
 
 if TYPE_CHECKING:
     import pandas as pd
 
-_PIECE = 2**20
 _ERRORS = frozenset({"#N/A", "#NULL!", "#DIV/0!", "#VALUE!", "#REF!", "#NAME?", "#NUM!", "#GETTING_DATA"})
 _DECLARATIONS = (b"<!DOCTYPE", b"<!ENTITY")
 _FEWEST_CELLS = 2**22
@@ -71,7 +70,7 @@ def _check_archive(path: Path) -> int:
 
 def _check_xml(path: Path, stream: Any) -> None:
     before = b""
-    while piece := stream.read(_PIECE):
+    while piece := stream.read(BYTES_AT_ONCE):
         window = before + piece
         if any(each in window for each in _DECLARATIONS) or b"\0" in piece:
             raise TableError(f"{path} has XML that Excel does not write: open it in Excel and save it again")

@@ -11,11 +11,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gapmin._utils.options import option
-from gapmin._utils.text import counted, quoted
+from gapmin._utils.text import quoted
 
 from ._dates import days_come_first
 from ._left_out import FEWEST_COUNTED, counts_rows, is_identifier
-from ._messages import name_columns
+from ._messages import first_notes, name_columns
 from ._missing import find_codes, mark_notes, marks_in
 from ._values import MOSTLY, Profile, kind_of_dtype, number_blocks, parse_number, profile
 from .schema import Column
@@ -27,7 +27,6 @@ MOST_LEVELS = 30
 _ID_ROWS, _ID_SHARE = 50, 0.9
 _TEXT_SHARE, _FEWEST_WORDS = 0.5, 3
 """Free text: at least half of the rows of the largest file have one of their own, of three words on average."""
-_FEW_NOTES = 5
 
 
 @dataclass(frozen=True)
@@ -89,9 +88,11 @@ def choose_columns(
         day_first = kind == "date" and _day_first(name, profiles.values(), notes)
         missing_marks = tuple(sorted(marks.get(name, ())))
         columns.append(Column(name, "category" if kind == "id" else kind, levels, missing_marks, day_first))
-    notes += [*_drop_notes(left_out, found, files), *mark_notes(_of(columns, marks)), *differing[:_FEW_NOTES]]
-    if len(differing) > _FEW_NOTES:
-        notes.append(f"the same or alike in {counted(len(differing) - _FEW_NOTES, 'more column')}")
+    notes += [
+        *_drop_notes(left_out, found, files),
+        *mark_notes(_of(columns, marks)),
+        *first_notes(differing, "the same or alike"),
+    ]
     texts = [column.name for column in columns if column.kind == "text"]
     if texts:
         notes.append(
@@ -253,8 +254,7 @@ def _constant_notes(names: Sequence[str], found: Mapping[str, Mapping[str, _InFi
                     f"column {quoted(name)} has no value but {quoted(each.only)} in {file}, and varies elsewhere: "
                     f"kept; if it means missing, add {option('na', f'{name}={each.only}')}"
                 )
-    more = len(notes) - _FEW_NOTES
-    return [*notes[:_FEW_NOTES], *([f"the same in {counted(more, 'more column')}"] if more > 0 else [])]
+    return first_notes(notes, "the same")
 
 
 def _drop_notes(

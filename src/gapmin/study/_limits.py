@@ -29,9 +29,9 @@ INFLATED_FLOOR, MOST_INFLATION, INFLATED_CEILING = 2**26, 100, 2**36
 PARQUET_FLOOR, PARQUET_INFLATION = 2**28, 1000
 """A Parquet file may take 1,000 times its size in memory, and 256 MiB whatever its size: it stores repeats but once."""
 
-_PIECE = 2**20
+BYTES_AT_ONCE = 2**20
 _CSV_LIMIT = threading.Lock()
-_KINDS = (
+_NO_REGULAR_FILES = (
     (stat.S_ISDIR, "is a folder: name a file in it"),
     (stat.S_ISFIFO, "is a pipe, and a table is read more than once: write it to a file first, and name that"),
     (stat.S_ISSOCK, "is a socket: name a file"),
@@ -43,7 +43,7 @@ _KINDS = (
 def check_regular(path: Path) -> None:
     """Refuse what is no regular file: a pipe would be waited for, a device read for ever."""
     mode = os.stat(path).st_mode
-    for is_kind, problem in _KINDS:
+    for is_kind, problem in _NO_REGULAR_FILES:
         if is_kind(mode):
             raise TableError(f"{path} {problem}")
 
@@ -62,7 +62,7 @@ def check_inflation(path: Path) -> None:
     most = min(max(INFLATED_FLOOR, MOST_INFLATION * n_bytes), INFLATED_CEILING)
     inflated = 0
     with gzip.open(path, "rb") as stream:
-        while piece := stream.read(_PIECE):
+        while piece := stream.read(BYTES_AT_ONCE):
             inflated += len(piece)
             if inflated > most:
                 raise TableError(

@@ -8,7 +8,10 @@ from itertools import chain, count
 from typing import Any
 
 from gapmin._utils.extras import how_to_install
-from gapmin._utils.text import listed, quoted
+from gapmin._utils.text import counted, listed, quoted
+
+FEW_NOTES = 5
+"""How many notes of one kind are shown."""
 
 
 class TableError(ValueError):
@@ -36,6 +39,18 @@ def name_columns(values: Sequence[object]) -> str:
     ("column 'a'", "columns 'a', 'b'")
     """
     return f"{'column' if len(values) == 1 else 'columns'} {listed(values)}"
+
+
+def first_notes(notes: Sequence[str], rest: str) -> list[str]:
+    """Return the first notes, one a column, and how many columns the rest is about.
+
+    Examples
+    --------
+    >>> first_notes(["a", "b", "c", "d", "e", "f", "g"], "the same")
+    ['a', 'b', 'c', 'd', 'e', 'the same in 2 more columns']
+    """
+    more = len(notes) - FEW_NOTES
+    return [*notes[:FEW_NOTES], *([f"{rest} in {counted(more, 'more column')}"] if more > 0 else [])]
 
 
 def did_you_mean(name: str, names: Iterable[str]) -> str:

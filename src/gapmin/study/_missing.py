@@ -25,7 +25,7 @@ MISSING_CODES = (-9.0, -99.0, -999.0, -9999.0)
 """Numbers that mean a missing value where they repeat and lie far outside the rest of a column."""
 
 _FEWEST_REPEATS = 3
-_FAR = 5
+_FAR_IN_GAPS = 5
 """Steps between neighbouring values that a code must be away from the rest; a standard deviation too."""
 
 
@@ -157,4 +157,4 @@ def _is_far_below(code: float, values: NDArray[np.float64], rest: NDArray[np.flo
         return False
     others = values[values >= rest[0]]
     away = rest[0] - code
-    return bool(away > np.std(others) and away > _FAR * np.median(np.diff(rest)))
+    return bool(away > np.std(others) and away > _FAR_IN_GAPS * np.median(np.diff(rest)))

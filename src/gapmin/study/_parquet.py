@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 _NUMBER_BYTES = 8
-_CELLS_AT_ONCE, _FEWEST_ROWS = 2**20, 1000
+_CELLS_OF_A_BATCH, _FEWEST_OF_A_BATCH = 2**20, 1000
 
 
 def read_parquet(path: Path, notes: list[str]) -> pd.DataFrame:
@@ -56,7 +56,7 @@ def _read(path: Path) -> tuple[pd.DataFrame, list[str]]:
     # Of a text that is repeated, the file may have one: read so, they are measured before each is written out.
     with pq.ParquetFile(path, read_dictionary=texts) as file:
         size, batches = 0, []
-        rows_at_once = max(_FEWEST_ROWS, _CELLS_AT_ONCE // max(len(names), 1))
+        rows_at_once = max(_FEWEST_OF_A_BATCH, _CELLS_OF_A_BATCH // max(len(names), 1))
         # What the file says of its sizes may be wrong: it is read in pieces, and left where these grow too large.
         for batch in file.iter_batches(rows_at_once, columns=names if gone else None):
             batch.validate(full=True)

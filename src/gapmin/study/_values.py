@@ -24,7 +24,7 @@ MOSTLY = 0.95
 LARGEST = 1e100
 """A number larger than that stands for something else, such as a missing value: its square is hardly one any more."""
 
-_CELLS_AT_ONCE = 2_000_000
+_CELLS_OF_A_BLOCK = 2_000_000
 _TRUTH = {"true": 1.0, "false": 0.0}
 _WHOLE = re.compile(r"[+-]?\d+\.0+")
 
@@ -171,7 +171,7 @@ def parse_number(text: str) -> float:
 
 def number_blocks(frame: pd.DataFrame, names: Sequence[str]) -> Iterator[tuple[Sequence[str], NDArray[np.float64]]]:
     """Yield some columns at a time as float64: many short ones, to be fast, and few long ones, to save memory."""
-    at_once = max(1, _CELLS_AT_ONCE // max(len(frame), 1))
+    at_once = max(1, _CELLS_OF_A_BLOCK // max(len(frame), 1))
     for start in range(0, len(names), at_once):
         some = list(names[start : start + at_once])
         yield some, frame[some].to_numpy(dtype=np.float64, na_value=np.nan)

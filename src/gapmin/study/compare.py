@@ -198,19 +198,19 @@ class _Progress:
         self.on_progress(self.reported, stage)
 
 
-class _Stacked:
+class _StackedTables:
     """The rows of a study in the order in which they are divided."""
 
     def __init__(self, frame: pd.DataFrame, y: NDArray[Any], domain: NDArray[np.int64], groups: Any) -> None:
         self.frame, self.y, self.domain, self.groups = frame, y, domain, groups
 
 
-def _stacked(study: Study, division: RowDivision) -> _Stacked:
+def _stacked(study: Study, division: RowDivision) -> _StackedTables:
     frame, y, domain = study.stack()
     if division.time is not None:
         order = division.order(len(y))
         frame, y = frame.iloc[order], y[order]
-    return _Stacked(frame, y, domain, division.sorted_groups(len(y)))
+    return _StackedTables(frame, y, domain, division.sorted_groups(len(y)))
 
 
 def _codes(y: NDArray[Any], classes: tuple[Any, ...]) -> NDArray[Any]:
@@ -222,7 +222,7 @@ def _codes(y: NDArray[Any], classes: tuple[Any, ...]) -> NDArray[Any]:
 
 def _nested(
     study: Study,
-    rows: _Stacked,
+    rows: _StackedTables,
     codes: NDArray[Any],
     division: RowDivision,
     metric: StudyMetric,

@@ -14,7 +14,7 @@ from .methods import MODEL, TARGET_ONLY
 from .metrics import ClassScores, ValueScores
 from .result import StudyComparison
 
-_WIDEST = log(10_000)
+_LARGEST_EVIDENCE = log(10_000)
 MOST_BARS = 12
 
 
@@ -22,8 +22,8 @@ def evidence_chart(evidence: Evidence) -> IntervalChart:
     """Draw the odds for or against each source."""
     rows = []
     for each in evidence.sources:
-        place = log(each.bayes_factor) if each.bayes_factor > 0 else -_WIDEST
-        place = min(max(place, -_WIDEST), _WIDEST)
+        place = log(each.bayes_factor) if each.bayes_factor > 0 else -_LARGEST_EVIDENCE
+        place = min(max(place, -_LARGEST_EVIDENCE), _LARGEST_EVIDENCE)
         rows.append(
             IntervalRow(each.name, place, min(place, 0.0), max(place, 0.0), each.verdict, each.verdict == "use")
         )

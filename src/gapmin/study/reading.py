@@ -230,7 +230,7 @@ def text_chunks(
             yield from parts
 
 
-class _Column:
+class _ColumnInPieces:
     """A column that comes in chunks: numbers go to one array of the whole length, anything else is kept in pieces.
 
     Pieces of numbers that are joined in the end would for a while take twice their memory, and leave it torn.
@@ -272,7 +272,7 @@ def _read_chunks(path: Path, form: TextFormat, compressed: bool, as_text: Collec
     """Read chunks and put them together column by column, so that no second copy is held."""
     import pandas as pd
 
-    columns = {place: _Column(form.n_rows) for place in range(len(form.names))}
+    columns = {place: _ColumnInPieces(form.n_rows) for place in range(len(form.names))}
     for chunk in text_chunks(path, form, compressed, columns, dict.fromkeys(as_text, str)):
         if len(chunk) == form.n_rows:
             return chunk

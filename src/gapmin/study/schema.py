@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from gapmin._utils.json_values import to_json
 from gapmin._utils.text import counted, listed, quoted
 
-from ._messages import TableError, at_row, did_you_mean, name_columns
+from ._messages import FEW_NOTES, TableError, at_row, did_you_mean, name_columns
 from ._missing import MissingTokens, without_tokens
 from ._values import LARGEST, MOSTLY, as_days, as_numbers, as_texts, as_truths, is_missing, kind_of_dtype, number_blocks
 
@@ -27,7 +27,6 @@ _EXPECTED = {"number": "a number", "boolean": "true or false", "date": "a date"}
 _NOT_READ = {"number": "no number", "boolean": "neither true nor false", "date": "no date"}
 PREDICTION_TASKS = ("classification", "regression")
 LABEL_KINDS = ("text", "integer", "number", "boolean")
-_FEW_NOTES = 5
 _CELLS_TO_COPY = 10_000_000
 
 
@@ -218,8 +217,8 @@ def conform_values(
         if beyond.any():
             beyond_in[column.name] = numbers[beyond]
             numbers[beyond] = np.nan
-    notes += [*stray[:_FEW_NOTES], *new[:_FEW_NOTES]]
-    n_more = len(stray[_FEW_NOTES:]) + len(new[_FEW_NOTES:])
+    notes += [*stray[:FEW_NOTES], *new[:FEW_NOTES]]
+    n_more = len(stray[FEW_NOTES:]) + len(new[FEW_NOTES:])
     if n_more:
         notes.append(f"{file_name}: the same in {counted(n_more, 'more column')}")
     if beyond_in:

@@ -24,7 +24,7 @@ from ._likelihood import apply_to_classes, apply_to_values, correct_classes, cor
 from .constants import Sources
 from .library import AS_IS, BINNED, FEW_ROWS, RELEVANT, Learner, bin_edges, column_moments
 
-TARGET, HALF, NATURAL, RECALIBRATED, METHOD = "target", "half", "natural", "recalibrated", "by domain"
+WITHOUT_SOURCES, HALF, NATURAL, RECALIBRATED, METHOD = "target", "half", "natural", "recalibrated", "by domain"
 """Forms: the target's rows alone; pooled with half of the weight on the target; pooled as rows are. The last two are a
 model of the sources alone, corrected, and a transfer method that is told which row comes from where."""
 
@@ -97,7 +97,7 @@ class Setting:
     form: str
 
     def __str__(self) -> str:
-        return str(self.learner) if self.form == TARGET else f"{self.learner}, {self.form}"
+        return str(self.learner) if self.form == WITHOUT_SOURCES else f"{self.learner}, {self.form}"
 
 
 @dataclass(frozen=True)
@@ -172,7 +172,7 @@ def prepare(data: Data, learner: Learner, form: str, sources: Sources) -> Prepar
     """Treat the columns by moments or quantiles of all rows in play, the target's held-out ones too."""
     if learner.columns == AS_IS:
         return Preparation(data.X)
-    of_sources = data.X[np.isin(data.domain, sources)] if form != TARGET else data.X[:0]
+    of_sources = data.X[np.isin(data.domain, sources)] if form != WITHOUT_SOURCES else data.X[:0]
     if learner.columns == BINNED:
         edges = bin_edges(data.X[data.target], of_sources)
         return Preparation(_treated(data.X, None, None, edges), edges=edges)
@@ -211,7 +211,7 @@ def fit_learner(
     ready = ready or prepare(data, learner, form, sources)
     of_target = data.target if fold is None else data.target[fold[0]]
     of_sources = data.rows_of(sources, None if fold is None or form == RECALIBRATED else fold[1])
-    if form == TARGET:
+    if form == WITHOUT_SOURCES:
         of_sources = of_sources[:0]
     elif form == RECALIBRATED:
         of_target = of_target[:0]

@@ -14,7 +14,7 @@ from gapmin._utils.parallel import run_parallel
 from gapmin._utils.text import counted, joined
 from gapmin._utils.typing import Array
 
-from ._fitting import HALF, METHOD, NATURAL, RECALIBRATED, TARGET, Data, Setting, TargetFold, held_out
+from ._fitting import HALF, METHOD, NATURAL, RECALIBRATED, WITHOUT_SOURCES, Data, Setting, TargetFold, held_out
 from ._likelihood import (
     apply_to_classes,
     apply_to_values,
@@ -280,7 +280,7 @@ class Evaluator:
         found = []
         for learner in self.learners:
             pooled = (METHOD,) if learner.by_domain else (NATURAL, RECALIBRATED)
-            forms = pooled if members else () if learner.by_domain else (TARGET,)
+            forms = pooled if members else () if learner.by_domain else (WITHOUT_SOURCES,)
             # Of one learner in one form there is one setting: it is the key of its fits.
             found += [self._setting(learner, form) for form in forms]
         return found

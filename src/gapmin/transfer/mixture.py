@@ -11,7 +11,7 @@ from sklearn.base import BaseEstimator
 
 from gapmin._utils.typing import Array
 
-from ._fitting import HALF, METHOD, RECALIBRATED, TARGET, Data, FittedLearner
+from ._fitting import HALF, METHOD, RECALIBRATED, WITHOUT_SOURCES, Data, FittedLearner
 from .constants import Sources
 
 
@@ -67,7 +67,9 @@ def domain_weights(
     for members, weight in weights.items():
         n_sources = sum(sizes[k] for k in members)
         for model in models[members]:
-            share = {TARGET: 1.0, HALF: 0.5, RECALIBRATED: 0.0}.get(model.form, n_target / (n_target + n_sources))
+            share = {WITHOUT_SOURCES: 1.0, HALF: 0.5, RECALIBRATED: 0.0}.get(
+                model.form, n_target / (n_target + n_sources)
+            )
             if model.form == METHOD:  # its rows are the target's, then the sources'
                 own = np.asarray(model.estimator.sample_weight_)
                 share = float(own[:n_target].sum() / own.sum())

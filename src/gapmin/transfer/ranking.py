@@ -24,7 +24,7 @@ from .transfer_cv import TransferClassifierCV, TransferRegressorCV
 _MOST_EXACT = 5
 """Sources up to which Shapley values go over every set."""
 
-_N_ORDERS = 20
+_SOURCE_ORDERS = 20
 """Random orders of more sources."""
 
 
@@ -130,7 +130,7 @@ def shapley_values(collected: Collected) -> dict[int, tuple[float, float | None]
         value = _values(evaluator, every)
         return {number: (_exact(number, numbers, value), None) for number in numbers}
     random = np.random.default_rng(engine.seed)
-    orders = [random.permutation(numbers).tolist() for _ in range(_N_ORDERS)]
+    orders = [random.permutation(numbers).tolist() for _ in range(_SOURCE_ORDERS)]
     chains = [[tuple(sorted(order[:size])) for size in range(len(order) + 1)] for order in orders]
     value = _values(evaluator, list(dict.fromkeys(chain.from_iterable(chains))))
     gains = {number: np.empty(len(orders)) for number in numbers}

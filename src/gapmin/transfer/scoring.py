@@ -19,7 +19,7 @@ from gapmin._utils.typing import Array
 from ._likelihood import mix_uniform
 from .result import ERROR_RATE, RMSE, Score
 
-_N_DRAWS = 100
+_N_BOOTSTRAPS = 100
 """Bootstrap samples of the rows for the interval of a metric that the user names."""
 
 _OTHER = "name another, such as 'f1_macro' or 'roc_auc_ovr', or give a scorer made with make_scorer"
@@ -151,7 +151,7 @@ class Scoring:
         scorer, labels = self.scorers[self.metrics.index(metric)], self._labels(y)
         models = {key: [self._as_estimator(each, y) for each in predicted] for key, predicted in predictions.items()}
         random = np.random.default_rng(0)
-        draws = [np.arange(y.size), *(random.integers(y.size, size=y.size) for _ in range(_N_DRAWS))]
+        draws = [np.arange(y.size), *(random.integers(y.size, size=y.size) for _ in range(_N_BOOTSTRAPS))]
         values = {
             key: np.array([_mean_score(scorer, each, rows, labels) for rows in draws]) for key, each in models.items()
         }
