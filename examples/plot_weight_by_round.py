@@ -18,10 +18,10 @@ from gapmin.plotting import DisagreementDisplay, WeightMassDisplay
 rng = np.random.default_rng(0)
 
 
-def domain(n, share_of_strangers):
+def domain(n, share_of_flipped_labels):
     X = rng.normal(size=(n, 4))
     y = X[:, 0] + 0.5 * X[:, 1] + rng.normal(scale=0.5, size=n) > 0
-    return X, np.where(rng.random(n) < share_of_strangers, ~y, y)
+    return X, np.where(rng.random(n) < share_of_flipped_labels, ~y, y)
 
 
 X, y, sample_domain = stack_domains(target=domain(80, 0), sources=[domain(300, 0), domain(300, 0.5)])

@@ -394,7 +394,7 @@ def test_a_perfect_learner_decides_and_ends_it():
         np.testing.assert_allclose(reg.predict(X), 3.0 * y)
 
 
-def test_a_hopeless_first_learner_is_kept_and_a_later_one_is_not():
+def test_a_first_learner_no_better_than_chance_is_kept_and_a_later_one_is_not():
     from sklearn.dummy import DummyRegressor
 
     X = np.arange(10.0).reshape(-1, 1)

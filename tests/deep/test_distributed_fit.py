@@ -304,7 +304,7 @@ def test_a_worker_leaves_without_taking_the_interpreter_down():
     """Gloo's threads may still need it, and would abort the process after its work is done."""
     script = """
 import atexit, sys
-from gapmin.deep._worker import _leave
+from gapmin.deep._worker import _exit_at_once
 
 class Late:
     def __del__(self):
@@ -314,9 +314,12 @@ late = Late()
 atexit.register(print, "handler")
 print("out", end="")
 print("err", end="", file=sys.stderr)
-_leave(3)
+_exit_at_once(3)
 """
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=300, check=False)
     assert (done.returncode, done.stdout, done.stderr) == (3, "outhandler\n", "err")
-    no_output = "import sys; from gapmin.deep._worker import _leave; sys.stdout = None; sys.stderr.close(); _leave(0)"
+    no_output = (
+        "import sys; from gapmin.deep._worker import _exit_at_once; "
+        "sys.stdout = None; sys.stderr.close(); _exit_at_once(0)"
+    )
     assert subprocess.run([sys.executable, "-c", no_output], timeout=300, check=False).returncode == 0

@@ -560,7 +560,7 @@ def test_losses_of_an_epoch_weigh_rows_not_batches():
         objective.eval()
         objective.observe(whole)
         expected = objective.losses.mean()
-        objective.losses.fade()
+        objective.losses.discount()
         K = len(whole.sizes)
         starts = [sum(whole.sizes[:k]) for k in range(K)]
         first = torch.tensor(starts)

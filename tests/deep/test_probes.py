@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from gapmin.deep import MLP, Batch, GapMTNN, MultitaskClassifier, MultitaskNet, TaskHeads, Uniform
 from gapmin.deep.batches import TaskRows
-from gapmin.deep.probes import CrossFitProbes, ProbeScores, teaching_costs
+from gapmin.deep.probes import CrossFitProbes, ProbeScores, transfer_costs
 from gapmin.deep.relations import relation_by_sizes, relation_by_squares
 
 SEEDS = st.integers(0, 2**31)
@@ -136,7 +136,7 @@ def test_costs_by_their_definition(seed):
     found = scores.costs(counts)
     np.testing.assert_allclose(found, by_definition(errors, y, task, counts), atol=1e-5)
     assert (found >= 0).all()
-    scores.fade(0.5)  # what fades alike changes nothing
+    scores.discount(0.5)  # what is discounted alike changes nothing
     np.testing.assert_allclose(scores.costs(counts), found, atol=1e-5)
 
 
@@ -149,7 +149,7 @@ def test_tasks_without_a_common_class_and_tasks_that_nothing_teaches_cost_infini
     costs = scores_of(errors, y, (2, 2, 2)).costs(counts)
     assert np.isfinite(costs[:2]).all()
     assert costs[2].tolist() == [np.inf, np.inf, 0]
-    apart = teaching_costs(np.zeros((2, 4, 2)), np.zeros((2, 4, 2)), np.ones((2, 4)), [[5, 5, 0, 0], [0, 0, 5, 5]])
+    apart = transfer_costs(np.zeros((2, 4, 2)), np.zeros((2, 4, 2)), np.ones((2, 4)), [[5, 5, 0, 0], [0, 0, 5, 5]])
     assert apart.tolist() == [[0, np.inf], [np.inf, 0]]
 
 

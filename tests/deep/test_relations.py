@@ -198,7 +198,7 @@ def test_running_costs_are_means_over_the_batches_that_could_tell_them():
     cost.add(torch.tensor([[5.0, 9.0], [7.0, 9.0]]), torch.tensor([1.0, 0.0]))  # no rows of task 1
     cost.add(torch.tensor([[0.0, 4.0], [5.0, 0.0]]), torch.tensor([[1.0, 1.0], [1.0, 1.0]]))
     assert cost.mean().tolist() == [[2.0, 3.0], [5.0, 2.0]]
-    cost.fade()
+    cost.discount()
     assert cost.mean().tolist() == [[0.0, 0.0], [0.0, 0.0]]
 
 

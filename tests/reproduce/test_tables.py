@@ -16,7 +16,7 @@ from gapmin.reproduce.tables import (
     as_printed,
     at_most_printed,
     difference,
-    duel_table,
+    difference_table,
     error_table,
 )
 
@@ -112,7 +112,7 @@ def test_a_method_that_failed_everywhere_is_said_to_have(block):
 
 
 def test_the_duel_is_between_averages_with_holm_over_its_lines(block):
-    (group,) = duel_table("Duel", [Comparison(block, "gapBoost", METHODS[:-1])]).groups
+    (group,) = difference_table("gapBoost against each", [Comparison(block, "gapBoost", METHODS[:-1])]).groups
     by_name = {row[0].text: row for row in group.rows}
     row = by_name["less AdaBoost_T"]
     test = difference(block.average("gapBoost"), block.average("AdaBoost_T"))

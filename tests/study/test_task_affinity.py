@@ -34,7 +34,7 @@ def test_tasks_that_agree_teach_and_one_that_is_turned_round_does_not():
     affinity = task_affinity(X, y, task)
     assert affinity.gain[0, 1] > 0.1
     assert max(affinity.gain[0, 2], affinity.gain[1, 2], affinity.gain[2, 0]) < 0
-    assert affinity.teachers("a") == ["b"]
+    assert affinity.helpful_tasks("a") == ["b"]
     assert affinity.groups() == [["a", "b"], ["c"]]
     assert (affinity.low <= affinity.gain).all()
     assert (affinity.gain <= affinity.high).all()

@@ -128,21 +128,21 @@ class VotingClassifierMixin(ClassifierMixin, BaseBoosting):
         """Return the weighted votes for each class, of shape (n_rows, n_classes)."""
         X = self._checked(X)
         voters = self._voters(len(self.estimators_))
-        return self._count(self._ballots(X, voters), voters)
+        return self._count(self._votes(X, voters), voters)
 
     def _staged_tally(self, X: Any) -> Iterator[tuple[Array, slice]]:
         X = self._checked(X)
-        ballots = list(self._ballots(X, slice(None)))
+        votes = list(self._votes(X, slice(None)))
         for voters in self._stages():
-            yield self._count(ballots[voters], voters), voters
+            yield self._count(votes[voters], voters), voters
 
-    def _count(self, ballots: Iterable[Array], voters: slice) -> Array:
+    def _count(self, votes: Iterable[Array], voters: slice) -> Array:
         tally: Any = 0.0
-        for alpha, ballot in zip(self.estimator_weights_[voters], ballots, strict=True):
-            tally = tally + alpha * ballot
+        for alpha, vote in zip(self.estimator_weights_[voters], votes, strict=True):
+            tally = tally + alpha * vote
         return tally
 
-    def _ballots(self, X: Any, voters: slice) -> Iterator[Array]:
+    def _votes(self, X: Any, voters: slice) -> Iterator[Array]:
         """Yield what each learner gives to each class."""
         for learner in self.estimators_[voters]:
             # For our own learner X has been checked, and need not be again by each; a foreign one checks for itself.
@@ -154,9 +154,9 @@ class VotingClassifierMixin(ClassifierMixin, BaseBoosting):
             if own.shape[1] == self.classes_.size:
                 yield own
             else:
-                ballot = np.zeros((len(own), self.classes_.size))
-                ballot[:, np.searchsorted(self.classes_, learner.classes_)] = own
-                yield ballot
+                vote = np.zeros((len(own), self.classes_.size))
+                vote[:, np.searchsorted(self.classes_, learner.classes_)] = own
+                yield vote
 
     def _margin(self, tally: Array) -> Array:
         return tally[:, 1] - tally[:, 0] if self.classes_.size == 2 else tally

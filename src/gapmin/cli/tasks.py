@@ -170,7 +170,7 @@ def _group_table(found: TaskStudy) -> Table:
     affinity = found.affinity
     rows = []
     for j, name in enumerate(affinity.tasks):
-        for teacher in affinity.teachers(name)[:3]:
+        for teacher in affinity.helpful_tasks(name)[:3]:
             k = affinity.tasks.index(teacher)
             low, high = 100 * affinity.low[j, k], 100 * affinity.high[j, k]
             gain = Entry(f"{100 * affinity.gain[j, k]:.1f}%", f" ({low:.1f} to {high:.1f})")

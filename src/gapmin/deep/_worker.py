@@ -64,7 +64,7 @@ def _end_with_parent(folder: Path) -> None:
     os._exit(1)
 
 
-def _leave(code: int) -> NoReturn:
+def _exit_at_once(code: int) -> NoReturn:
     """End the process as those of `multiprocessing` end, without taking the interpreter down.
 
     A thread of Gloo may still be letting go of the last tensors. Where the interpreter ends at that moment, the thread
@@ -78,4 +78,4 @@ def _leave(code: int) -> NoReturn:
 
 
 if __name__ == "__main__":
-    _leave(main(Path(sys.argv[1])))
+    _exit_at_once(main(Path(sys.argv[1])))

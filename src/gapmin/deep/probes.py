@@ -145,18 +145,18 @@ class ProbeScores(nn.Module):
         self.squares += sums[:, :, K : 2 * K]
         self.counts += sums[:, :, 2 * K]
 
-    def fade(self, share: float) -> None:
+    def discount(self, share: float) -> None:
         """Leave `share` of the weight of what was seen: an epoch begins."""
         for each in (self.errors, self.squares, self.counts):
             each *= share
 
     def costs(self, class_counts: ArrayLike) -> Array:
-        """Return `teaching_costs` of what was seen."""
+        """Return `transfer_costs` of what was seen."""
         errors, squares, counts = (each.double().cpu().numpy() for each in (self.errors, self.squares, self.counts))
-        return teaching_costs(errors, squares, counts, class_counts)
+        return transfer_costs(errors, squares, counts, class_counts)
 
 
-def teaching_costs(errors: ArrayLike, squares: ArrayLike, counts: ArrayLike, class_counts: ArrayLike) -> Array:
+def transfer_costs(errors: ArrayLike, squares: ArrayLike, counts: ArrayLike, class_counts: ArrayLike) -> Array:
     """Return what it costs task j to learn from task k's rows in place of its own, as a share of the error of guessing.
 
     ``max(E_jk - E_jj + SE_jk, E_jk - best_j) / chance_j``. E_jk is the mean over the classes of task j of the error on
@@ -180,7 +180,7 @@ def teaching_costs(errors: ArrayLike, squares: ArrayLike, counts: ArrayLike, cla
     alike:
 
     >>> errors, squares = [[[5.0, 10.0], [5.0, 10.0]]] * 2, [[[0.0, 0.5], [0.0, 0.5]]] * 2
-    >>> teaching_costs(errors, squares, [[50, 50]] * 2, [[50, 50]] * 2)[0]
+    >>> transfer_costs(errors, squares, [[50, 50]] * 2, [[50, 50]] * 2)[0]
     array([0. , 0.2])
     """
     n = np.asarray(counts, dtype=np.float64)

@@ -31,7 +31,7 @@ class RunningCost(nn.Module):
         """Return the mean so far; 0 where nothing was seen."""
         return (self.total / self.weight.clamp_min(1e-12)).double().cpu().numpy()
 
-    def fade(self, share: float = 0.0) -> None:
+    def discount(self, share: float = 0.0) -> None:
         """Leave `share` of the weight of what was seen: an epoch begins."""
         self.total *= share
         self.weight *= share

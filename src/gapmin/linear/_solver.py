@@ -268,12 +268,12 @@ def descend(
     left = excess = 0.0 if gap is None else np.inf
     while n_iter < max_iter:
         if size <= tol and not bounded:
-            excess = 0.0 if gap is None else max(gap.excess(gradient), _promise(gradient, metric))
+            excess = 0.0 if gap is None else max(gap.excess(gradient), _expected_decrease(gradient, metric))
             exact = gap.exact_metric() if gap is not None and excess > tol else None
             if exact is not None:
                 metric, age, attempt = exact, 0, attempt + 1
                 pairs.clear()
-                excess = _promise(gradient, metric)
+                excess = _expected_decrease(gradient, metric)
             if excess <= tol:
                 break
         if metric is None or age >= metric.patience + attempt:
@@ -281,7 +281,7 @@ def descend(
             metric, age, attempt = exact or objective.metric(attempt), 0, attempt + 1
             pairs.clear()
             if exact is not None:
-                last_left, left = left, _promise(gradient, metric)
+                last_left, left = left, _expected_decrease(gradient, metric)
                 if left <= tol and left > last_left / 4:
                     break  # features so large that round-off alone keeps the gradient above tol
         direction = -_apply_inverse(gradient, pairs, metric)
@@ -312,11 +312,11 @@ def descend(
         # Points of the line search were evaluated since: come back to tell what is left to gain.
         value, gradient = yield h
         exact = gap.exact_metric()
-        excess = gap.excess(gradient) if exact is None else _promise(gradient, exact)
+        excess = gap.excess(gradient) if exact is None else _expected_decrease(gradient, exact)
     return DescentResult(h, size, n_iter, metric, excess)
 
 
-def _promise(gradient: Array, metric: Metric | None) -> float:
+def _expected_decrease(gradient: Array, metric: Metric | None) -> float:
     """Return the gradient times the step that the metric makes of it; nothing is known without one.
 
     What is left to gain is half of it for a parabola, all of it for a loss that falls off like exp(-t).

@@ -58,7 +58,7 @@ def learn_omega(H: Array, trace: float) -> Array:
         sizes[low], free = floor, free & ~low
 
 
-def hold_floor(omega: Array, trace: float, cap: float = np.inf) -> Array:
+def project_eigenvalues(omega: Array, trace: float, cap: float = np.inf) -> Array:
     """Return the nearest matrix of the given trace whose eigenvalues are above their floor, and at most `cap`."""
     values, vectors = np.linalg.eigh((omega + omega.T) / 2)
     floor = _FLOOR * trace / len(values)
@@ -124,7 +124,7 @@ class CovarianceObjective:
 
     def project(self, psi: Array) -> Array:
         """Return the nearest matrix of trace 1 with eigenvalues between their floor and the cap."""
-        return hold_floor(psi, 1.0, self.cap)
+        return project_eigenvalues(psi, 1.0, self.cap)
 
 
 def gap_under(
@@ -202,7 +202,7 @@ class TaskCovariance(CoupledTasks):
             tried = [1.0, length] if length > 1 else [1.0]
             candidates = []
             for each in tried:
-                omega = hold_floor(self.omega_ + each * (closed_form - self.omega_), trace)
+                omega = project_eigenvalues(self.omega_ + each * (closed_form - self.omega_), trace)
                 candidates.append((*fit(omega, H), omega, each))
             new, H_new, omega, best_length = min(candidates, key=lambda each: each[0])
             length = 2 * best_length if best_length == length else max(length / 4, 1.0)

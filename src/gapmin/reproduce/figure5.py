@@ -23,7 +23,7 @@ from .tasks import (
     WHOLE_PACS,
     Tasks,
     about,
-    at_hand,
+    available,
     digits,
     needs_of,
 )
@@ -39,7 +39,7 @@ def parts(protocol: str) -> list[Tasks]:
     """Return the data sets of the figure."""
     if protocol == PAPER:
         return [digits(protocol), WHOLE_PACS, WHOLE_OFFICE31, WHOLE_OFFICE_HOME]
-    images = at_hand([PACS, PACS_RESNET50, TEN_CLASSES, OFFICE_HOME])
+    images = available([PACS, PACS_RESNET50, TEN_CLASSES, OFFICE_HOME])
     return [digits(protocol), *images]
 
 

@@ -14,7 +14,7 @@ from .cells import Cell
 from .experiment import PAPER, Experiment, Found, Plan, Series
 from .names import DEFAULT, GAPMTNN, NETWORK_BASELINES, NETWORK_COLUMNS, OUR_COLUMN
 from .printed import printed
-from .tables import AVERAGE, Block, Comparison, duel_table, error_table
+from .tables import AVERAGE, Block, Comparison, difference_table, error_table
 from .tasks import (
     LENET,
     OFFICE_HOME,
@@ -28,7 +28,7 @@ from .tasks import (
     WITH_8K,
     Tasks,
     about,
-    at_hand,
+    available,
     digits,
     needs_of,
 )
@@ -58,7 +58,7 @@ def _section(found: Found, table: str, heading: str, parts: Sequence[Tasks]) -> 
         in_print = table if tasks.has_print else None
         tables.append(error_table(caption, in_print, blocks, list(columns), GAPMTNN, notes=notes, names=names))
         tables += [
-            duel_table(
+            difference_table(
                 f"{form}{where} against each, average of the tasks",
                 [Comparison(block, form, NETWORK_BASELINES) for block in blocks],
             )
@@ -132,7 +132,7 @@ TABLE4 = _experiment(4, "Digits", lambda protocol: [digits(protocol)], about(LEN
 TABLE5 = _experiment(
     5,
     "PACS",
-    lambda protocol: [WHOLE_PACS] if protocol == PAPER else at_hand([PACS, PACS_RESNET50]),
+    lambda protocol: [WHOLE_PACS] if protocol == PAPER else available([PACS, PACS_RESNET50]),
     about(ON_FEATURES, WHOLE_PACS.note, 600),
 )
 

@@ -7,7 +7,7 @@ from gapmin.reporting import Section, shown_name
 from .cells import Cell, SettingValue
 from .experiment import Experiment, Found, Plan
 from .names import BASELINES, GAPBOOST, POOLING, SOFT
-from .tables import AVERAGE, Block, Comparison, TransferGrid, at_most_printed, difference, duel_table, error_table
+from .tables import AVERAGE, Block, Comparison, TransferGrid, at_most_printed, difference, difference_table, error_table
 from .transfer import AUTHORS_DEMO, NEWSGROUPS, OFFICE_CALTECH
 from .verdicts import HOW, judge, verdict
 
@@ -51,13 +51,13 @@ def show(found: Found) -> Section:
         tables.append(error_table(f"Table 2, {mode}, error in %", "table2", blocks, CLASSIFIERS, GAPBOOST, notes=notes))
         others = [method for method in CLASSIFIERS if method != GAPBOOST]
         tables.append(
-            duel_table(f"gapBoost {mode} against each", [Comparison(block, GAPBOOST, others) for block in blocks])
+            difference_table(f"gapBoost {mode} against each", [Comparison(block, GAPBOOST, others) for block in blocks])
         )
     block = demo_grid().block(found)
     points += _verdicts(block, AS_DEMO)
     tables += [
         error_table(f"Table 2, {AS_DEMO}, error in %", "table2", [block], PRINTED_METHODS, GAPBOOST, notes=[DEMO_NOTE]),
-        duel_table(f"gapBoost {AS_DEMO} against each", [Comparison(block, GAPBOOST, BASELINES)]),
+        difference_table(f"gapBoost {AS_DEMO} against each", [Comparison(block, GAPBOOST, BASELINES)]),
     ]
     return Section("Table 2: classification", [*INTRODUCTION, HOW], points, tables)
 

@@ -8,7 +8,7 @@ from .cells import Cell
 from .experiment import Experiment, Found, Plan
 from .names import GAPBOOSTR_PRINTED, TRADABOOST_R2_PRINTED
 from .table2 import MODES
-from .tables import AVERAGE, Block, Comparison, TransferGrid, at_most_printed, difference, duel_table, error_table
+from .tables import AVERAGE, Block, Comparison, TransferGrid, at_most_printed, difference, difference_table, error_table
 from .transfer import REGRESSION
 from .verdicts import HOW, judge, verdict
 
@@ -50,7 +50,7 @@ def show(found: Found) -> Section:
             error_table(caption, "table3", [block], list(COLUMNS), "gapBoostR", notes=[THIRDS_NOTE, FORMS_NOTE])
         )
         tables += [
-            duel_table(f"{ours}, trees {mode}, against each", [Comparison(block, ours, list(TREE_BASELINES))])
+            difference_table(f"{ours}, trees {mode}, against each", [Comparison(block, ours, list(TREE_BASELINES))])
             for ours in OURS
         ]
     return Section("Table 3: regression", [BASE_LEARNER, HOW], points, tables)

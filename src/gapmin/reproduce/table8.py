@@ -21,7 +21,7 @@ from .tasks import (
     WHOLE_OFFICE31,
     Tasks,
     about,
-    at_hand,
+    available,
     needs_of,
 )
 from .verdicts import HOW, judge, verdict
@@ -41,7 +41,7 @@ SIZE = 0.2
 
 def parts(protocol: str) -> list[Tasks]:
     """Return the data sets of the table."""
-    return [WHOLE_OFFICE31] if protocol == PAPER else at_hand([TEN_CLASSES, PACS_RESNET50, PACS])
+    return [WHOLE_OFFICE31] if protocol == PAPER else available([TEN_CLASSES, PACS_RESNET50, PACS])
 
 
 def ours() -> tuple[str, ...]:

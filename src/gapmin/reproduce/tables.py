@@ -237,7 +237,7 @@ def as_printed(number: Printed | None) -> str:
     return number.text + ("" if number.error is None else f" ±{number.error:.{decimals}f}")
 
 
-def duel_table(caption: str, comparisons: Sequence[Comparison]) -> Table:
+def difference_table(caption: str, comparisons: Sequence[Comparison]) -> Table:
     """Lay out the differences between averages with intervals and p-values."""
     header = ["", "difference", "95% interval", "p", "p, Holm", "lower on"]
     groups = []

@@ -200,7 +200,7 @@ def digits(protocol: str) -> Tasks:
     return WITH_USPS if protocol != PAPER and missing_files("svhn") else WITH_SVHN
 
 
-def at_hand(candidates: Sequence[Tasks]) -> list[Tasks]:
+def available(candidates: Sequence[Tasks]) -> list[Tasks]:
     """Return those whose data is on this machine; the first where none is."""
     return [tasks for tasks in candidates if not any(map(missing_files, tasks.needs))] or [candidates[0]]
 

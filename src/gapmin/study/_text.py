@@ -179,15 +179,15 @@ def _records(sample: list[str], separator: str) -> list[list[str]]:
 
 def _separator(sample: list[str], path: Path) -> str:
     """Return the separator by which most lines have as many fields as the header, and more than one."""
-    at_hand = "\t" if ".tsv" in (suffix.lower() for suffix in path.suffixes) else ","
-    best, best_score = at_hand, (0.0, 0, False)
+    expected = "\t" if ".tsv" in (suffix.lower() for suffix in path.suffixes) else ","
+    best, best_score = expected, (0.0, 0, False)
     for separator in SEPARATORS:
         records = _records(sample, separator)
         width = len(records[0]) if records else 0
         if width < 2:
             continue
         even = sum(len(record) == width for record in records) / len(records)
-        score = (round(even, 1), width, separator == at_hand)
+        score = (round(even, 1), width, separator == expected)
         if score > best_score:
             best, best_score = separator, score
     return best

@@ -45,7 +45,7 @@ class TaskAffinity:
     high: Array
     own_error: Array
 
-    def teachers(self, task: Any) -> list[Any]:
+    def helpful_tasks(self, task: Any) -> list[Any]:
         """Return the tasks whose rows help a task, the most helpful first: those whose interval is above 0.
 
         Parameters
@@ -140,7 +140,7 @@ def task_affinity(
     >>> X, task = rng.normal(size=(90, 20)), np.repeat(["a", "b", "c"], 30)
     >>> y = X @ np.linspace(0, 7, 20) * np.where(task == "c", -1, 1) + 10 * rng.normal(size=90)
     >>> affinity = task_affinity(X, y, task)
-    >>> affinity.teachers("a"), affinity.teachers("c"), affinity.groups()
+    >>> affinity.helpful_tasks("a"), affinity.helpful_tasks("c"), affinity.groups()
     (['b'], [], [['a', 'b'], ['c']])
     """
     rows = check_array(X, dtype=np.float64)

@@ -35,7 +35,7 @@ _FEWEST_COLUMNS, _FEWEST_ROWS = 5, 10
 """Below these no order could be told from the others, or not by the source's rows."""
 
 
-def likeness(X: Any, target: NDArray[np.intp], source: NDArray[np.intp], seed: int) -> float:
+def column_match(X: Any, target: NDArray[np.intp], source: NDArray[np.intp], seed: int) -> float:
     """Return how far a source's columns look like those of the target in that order: 1 if surely, below 0 if not.
 
     It is 1 where their means are more like the target's than in 199 of 200 random orders, or their correlations more
@@ -63,7 +63,7 @@ def likeness(X: Any, target: NDArray[np.intp], source: NDArray[np.intp], seed: i
     >>> X = rng.normal(size=(120, 9)) + np.arange(9)
     >>> X[20:70] = X[20:70, ::-1]
     >>> target, turned, kept = np.split(np.arange(120), [20, 70])
-    >>> likeness(X, target, turned, seed=0), likeness(X, target, kept, seed=0)
+    >>> column_match(X, target, turned, seed=0), column_match(X, target, kept, seed=0)
     (-1.0, 1.0)
     """
     if source.size < _FEWEST_ROWS:
@@ -86,7 +86,7 @@ def likeness(X: Any, target: NDArray[np.intp], source: NDArray[np.intp], seed: i
 
 
 def is_match(found: float) -> bool | None:
-    """Return whether columns of such a likeness match, as far as it can be said; None where there is no telling."""
+    """Return what a `column_match` says: whether the columns match, or None where the data do not show it."""
     if found <= -_OFTEN:
         return False
     return True if found == 1 else None

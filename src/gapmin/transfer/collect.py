@@ -18,7 +18,7 @@ from gapmin._utils.parallel import one_thread
 from gapmin._utils.text import counted
 from gapmin._utils.typing import Array
 
-from ._columns import is_match, likeness
+from ._columns import column_match, is_match
 from ._fitting import RECALIBRATED, Data, FittedLearner, correct, fit_learner
 from ._likelihood import mix_uniform
 from .constants import SMALLEST_WEIGHT, USE_FROM, Sources
@@ -343,7 +343,7 @@ def _findings(
 
 
 def _looks_permuted(data: Data, number: int, seed: int) -> bool:
-    return is_match(likeness(data.X, data.target, np.flatnonzero(data.domain == number), seed)) is False
+    return is_match(column_match(data.X, data.target, np.flatnonzero(data.domain == number), seed)) is False
 
 
 def _looks_reversed(evaluator: Evaluator, predicted: NDArray[Any] | None) -> bool:

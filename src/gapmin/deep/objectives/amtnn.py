@@ -85,5 +85,5 @@ class AMTNN(Objective):
         """Solve for the relation coefficients, given the epoch's losses and distances."""
         costs = relation_costs(self.losses.mean(), self.distance * self.distances.mean(), kind="printed")
         self._set_relation(relation_by_norm(costs, self.strength))
-        self.losses.fade()
-        self.distances.fade()
+        self.losses.discount()
+        self.distances.discount()

@@ -332,15 +332,15 @@ class GapMTNN(Objective):
             costs = self.scores.costs(class_counts)
             strength = self._weight_of("lambda_relation")
             self._set_relation(relation_by_sizes(costs, strength, class_counts.sum(axis=1)))
-            self.scores.fade(_KEPT_OF_PAST_EPOCHS)
+            self.scores.discount(_KEPT_OF_PAST_EPOCHS)
             self.get_buffer("n_batches").zero_()
             return
         if self.learn_relation and self.relation_cost != "crossfit":
             costs = relation_costs(self.losses.mean(), self.distances.mean(), self.relation_cost)
             costs[~common_classes(class_counts)] = np.inf
             self._set_relation(relation_by_squares(costs, self._weight_of("lambda_relation")))
-        self.losses.fade()
-        self.distances.fade()
+        self.losses.discount()
+        self.distances.discount()
 
 
 def _all_pairs_of(n_tasks: int, device: torch.device) -> tuple[Tensor, Tensor]:

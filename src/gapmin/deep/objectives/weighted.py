@@ -73,4 +73,4 @@ class Weighted(Objective):
     def end_epoch(self) -> None:
         """Estimate the relation from the losses of the epoch."""
         self._set_relation(relation_by_entropy(self.losses.mean(), self.temperature, self.own))
-        self.losses.fade()
+        self.losses.discount()
