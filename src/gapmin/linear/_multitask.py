@@ -97,11 +97,11 @@ class MultitaskSetting(LinearSetting):
             return bound_of(self._index_of(self.tasks_[0] if task is None else task), delta)
         K = len(self.tasks_)
         bounds = [bound_of(j, delta / K) for j in range(K)]
-        said = list(dict.fromkeys(each for bound in bounds for each in bound.assumptions))
+        assumed = list(dict.fromkeys(each for bound in bounds for each in bound.assumptions))
         return RiskBound(
             terms={name: float(np.mean([b.terms[name] for b in bounds])) for name in bounds[0].terms},
             delta=delta,
-            assumptions=("the mean over the tasks, each bound holding with probability 1 - delta / K", *said),
+            assumptions=("the mean over the tasks, each bound holding with probability 1 - delta / K", *assumed),
             constants={name: float(np.mean([b.constants[name] for b in bounds])) for name in bounds[0].constants},
         )
 

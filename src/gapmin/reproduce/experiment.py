@@ -207,10 +207,10 @@ class Experiment:
         if lost:
             # Tables show what there is; nothing is said of who is best when somebody is missing.
             method, problem = lost[0]
-            said = f"Not judged: there is no result of {method} on {problem}"
+            reason = f"Not judged: there is no result of {method} on {problem}"
             more = f", nor of {len(lost) - 1} others" if len(lost) > 1 else ""
             shown = Section(self.title) if self.whole_splits else self.show(found)
-            return replace(shown, points=[f"{said}{more}."])
+            return replace(shown, points=[f"{reason}{more}."])
         if self.whole_splits:
             found = found.whole(self.grid(plan))
             if not found.splits:

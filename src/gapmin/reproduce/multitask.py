@@ -90,7 +90,7 @@ def _lowest_verdict(table: str, block: Block, tasks: Tasks, form: str, where: st
 
 def _absent(found: Found, tasks: Tasks) -> str:
     """Say how many classes no training row has, where some have none."""
-    said = []
+    unseen = []
     for name, size in tasks.sizes_of(found.plan).items():
         there = tasks.measured(found, NETWORK_BASELINES[0], size)
         means = {
@@ -98,8 +98,8 @@ def _absent(found: Found, tasks: Tasks) -> str:
             for row, task in tasks.rows.items()
             if there
         }
-        said += [f"{row} {mean:.1f} at {name}" for row, mean in means.items() if mean]
-    return f"Classes without a row that trains, mean over the draws: {', '.join(said)}." if said else ""
+        unseen += [f"{row} {mean:.1f} at {name}" for row, mean in means.items() if mean]
+    return f"Classes without a row that trains, mean over the draws: {', '.join(unseen)}." if unseen else ""
 
 
 def _cells(parts: Sequence[Tasks], plan: Plan) -> list[Cell]:
@@ -110,7 +110,7 @@ def _experiment(
     number: int,
     name: str,
     parts: Callable[[str], Sequence[Tasks]],
-    said: Callable[[Plan], str],
+    about_plan: Callable[[Plan], str],
     quick_epochs: int = 3,
 ) -> Experiment:
     table, heading = f"table{number}", f"Table {number}: {name}"
@@ -124,7 +124,7 @@ def _experiment(
         networks=True,
         quick_epochs=quick_epochs,
         optional=lambda cell: cell.method == DEFAULT,
-        about=said,
+        about=about_plan,
     )
 
 

@@ -142,8 +142,8 @@ def _read_table(table: Path) -> list[Outcome]:
             )
         return [Outcome.from_record(record) for record in read.to_pylist()]
     except (pa.ArrowException, OSError, ValueError, KeyError, TypeError) as error:
-        said = str(error).splitlines()[0] if str(error) else type(error).__name__
-        raise StoreError(f"{table} is damaged ({said}): move it away, its cells will be run again") from error
+        reason = str(error).splitlines()[0] if str(error) else type(error).__name__
+        raise StoreError(f"{table} is damaged ({reason}): move it away, its cells will be run again") from error
 
 
 def _schema() -> Any:

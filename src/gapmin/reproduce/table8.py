@@ -142,13 +142,13 @@ def _verdicts(form: str, of: Mapping[str, Mapping[str, Series]], tasks: Tasks, n
         if row == FULL:
             continue
         test = difference(full, columns[AVERAGE])
-        said = f"{columns[AVERAGE].mean:.2f}, the full method {full.mean:.2f}"
-        said += f"{interval_text(test)}." if n_splits > 1 else "."
+        means = f"{columns[AVERAGE].mean:.2f}, the full method {full.mean:.2f}"
+        means += f"{interval_text(test)}." if n_splits > 1 else "."
         where = f"{tasks.problem}, {form}"
         if row in ABLATIONS:
-            points.append(verdict(judge([test]), f"{row}, the average is worse ({where}). {said}"))
+            points.append(verdict(judge([test]), f"{row}, the average is worse ({where}). {means}"))
         else:
-            points.append(f"{row} ({where}): {said}")
+            points.append(f"{row} ({where}): {means}")
     return points
 
 

@@ -265,11 +265,11 @@ def difference_table(caption: str, comparisons: Sequence[Comparison]) -> Table:
     if n_splits < FEW_SPLITS:
         notes.append(f"Over {n_splits} splits a test says little, in either direction.")
     if max(ratios.values()) > 1:
-        said = ", ".join(
+        shown = ", ".join(
             f"{ratio:.1f} {f'({heading})' if heading else ''}".strip() for heading, ratio in ratios.items()
         )
         notes.append(
-            f"Test rows for each that trains: {said}. The more there are, the more the correction allows for, since "
+            f"Test rows for each that trains: {shown}. The more there are, the more the correction allows for, since "
             "random splits of one data set share rows; it then takes a difference several times the standard errors "
             "shown to pass it. Where rows are drawn anew from many, it is more cautious than it need be."
         )

@@ -216,7 +216,7 @@ def about(small: str, paper: str, hours: int) -> Callable[[Plan], str]:
     `hours` is about what the whole of the paper's protocol takes on one core, by the time of a step here.
     """
 
-    def said(plan: Plan) -> str:
+    def describe(plan: Plan) -> str:
         less = ", ".join(
             f"{what} {count} of {all_of_them}"
             for what, count, all_of_them in (("epochs", plan.epochs, 120), ("draws", plan.splits, 10))
@@ -229,7 +229,7 @@ def about(small: str, paper: str, hours: int) -> Callable[[Plan], str]:
             return f"Protocol: paper. {paper} All of it: {cost}.{missing} With --protocol small: {small}"
         return f"Protocol: small. {small}{missing} Missing, with --protocol paper: {paper} All of it: {cost}."
 
-    return said
+    return describe
 
 
 LENET = "LeNet trained whole, batches of 64 rows of each task, published test sets."

@@ -105,5 +105,5 @@ def table(found: Found) -> Table:
 
 
 def _text(setting: Changes) -> str:
-    said = [f"{name.removeprefix('objective.')} {value:g}" for name, value in setting.items()]
-    return ", ".join(said) or "as in the table above"
+    shown = [f"{name.removeprefix('objective.')} {value:g}" for name, value in setting.items()]
+    return ", ".join(shown) or "as in the table above"

@@ -85,7 +85,7 @@ def share_interval(times: int, out_of: int) -> tuple[float, float]:
     return middle - half, middle + half
 
 
-def verdict(judged: str, said: str) -> str:
+def verdict(judged: str, claim: str) -> str:
     """Put a verdict before what it is about; `counts` reads it back.
 
     Examples
@@ -93,7 +93,7 @@ def verdict(judged: str, said: str) -> str:
     >>> verdict(CONFIRMED, "gapBoost averages 6.90, in print 7.26.")
     'Confirmed: gapBoost averages 6.90, in print 7.26.'
     """
-    return f"{judged}: {said}"
+    return f"{judged}: {claim}"
 
 
 def counts(points: Iterable[str]) -> tuple[int, int, int]:
@@ -104,5 +104,5 @@ def counts(points: Iterable[str]) -> tuple[int, int, int]:
     >>> counts([verdict(CONFIRMED, "a"), verdict(CONTRADICTED, "b"), "a remark"])
     (1, 0, 1)
     """
-    said = [point.split(":")[0] for point in points]
-    return said.count(CONFIRMED), said.count(NOT_CONFIRMED), said.count(CONTRADICTED)
+    judgements = [point.split(":")[0] for point in points]
+    return judgements.count(CONFIRMED), judgements.count(NOT_CONFIRMED), judgements.count(CONTRADICTED)

@@ -32,8 +32,8 @@ def pack_object(value: Any, facts: dict[str, Any]) -> bytes:
     root, arrays = take_apart(value)
     members = {SCHEMA: json.dumps(root, separators=(",", ":")).encode(), **arrays}
     checksums = {name: checksum(content) for name, content in members.items()}
-    said = {**facts, "members": checksums, "versions": versions_here()}
-    text = json.dumps(said, separators=(",", ":"))
+    every_fact = {**facts, "members": checksums, "versions": versions_here()}
+    text = json.dumps(every_fact, separators=(",", ":"))
     return pack({FACTS: text.encode(), **members})
 
 

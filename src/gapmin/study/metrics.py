@@ -349,23 +349,23 @@ def value_scores(predicted: Array, y: NDArray[Any], seed: int) -> ValueScores:
 
 def score_warnings(found: ClassScores | ValueScores, scores: Sequence[MethodScore], metric: StudyMetric) -> list[str]:
     """Say where a model is of no use although its error looks small."""
-    said = []
+    warnings = []
     if isinstance(found, ClassScores):
         predicted = np.sum(found.confusion, axis=0)
         if (predicted > 0).sum() == 1:
-            said.append(
+            warnings.append(
                 f"The model predicts class {found.classes[int(predicted.argmax())]} for every row: it finds no row of "
                 "the others. Look at its probabilities, or label more rows of the rare class."
             )
         else:
             lost = [name for name, recall in zip(found.classes, found.recall, strict=True) if recall == 0]
             if lost:
-                said.append(f"The model finds no row of class {', '.join(lost)}: its recall is 0.")
+                warnings.append(f"The model finds no row of class {', '.join(lost)}: its recall is 0.")
     by_name = {each.method: each for each in scores}
     model, guess = by_name.get(MODEL), by_name.get(BASELINE)
     if model and guess and metric.loss(model.value) >= metric.loss(guess.value):
-        said.append(
+        warnings.append(
             f"The model is no better than the baseline: {metric.name} {metric.shown(model.value)} against "
             f"{metric.shown(guess.value)}."
         )
-    return said
+    return warnings

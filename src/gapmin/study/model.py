@@ -183,7 +183,7 @@ def fit_study(
         named(model.evidence_, names, column_names(prepare)),
         with_file_rows(found, sample_domain, made_with, rows),
         tuple(_without_folders(note, [each.shown for each in tables]) for note in notes),
-        files.asked() | {"seed": random_state, "scoring": scoring, "group": group, "time": time},
+        files.reading_options() | {"seed": random_state, "scoring": scoring, "group": group, "time": time},
     )
 
 

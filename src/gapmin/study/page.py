@@ -39,7 +39,10 @@ GLOSSARY = (
     ("nat", "The unit of evidence: 3 nats are odds of about 20 to 1."),
     ("weight", "How much the model relies on the learners that train on a source."),
     ("baseline", "Always the most frequent class, or the mean."),
-    ("recall, precision", "The share of a class's rows that is found; the share of rows said to be of it that are."),
+    (
+        "recall, precision",
+        "The share of a class's rows that is found; the share of rows predicted to be of it that are.",
+    ),
     ("ROC AUC", "How often a row of the class is ranked above one that is not; 0.5 is a guess."),
     ("95% interval", "Where the number would lie in 95 of 100 repetitions with other rows."),
 )
@@ -161,8 +164,8 @@ def _importance_section(comparison: StudyComparison) -> Section:
 def _label_section(comparison: StudyComparison) -> Section:
     used = comparison.evidence.used
     if comparison.curve is None or comparison.saving is None:
-        said = "Not measured in this comparison." if used else "No source is used, so no saving of labels is claimed."
-        return Section("How many labels the sources are worth", [said])
+        text = "Not measured in this comparison." if used else "No source is used, so no saving of labels is claimed."
+        return Section("How many labels the sources are worth", [text])
     chart = curve_chart(comparison)
     note = (
         "Settings and weights are those of all rows of a fold; the models are trained anew with fewer. The curve ends "

@@ -114,7 +114,7 @@ def confusion_table(found: ClassScores) -> Table:
     ]
     return Table(
         "What the model says of each class, in rows that did not train",
-        ["", *(f"said {name}" for name in found.classes), "recall", "precision"],
+        ["", *(f"predicted {name}" for name in found.classes), "recall", "precision"],
         rows,
     )
 

@@ -115,7 +115,7 @@ class StudyFiles:
         """Return the target and its sources as they were given."""
         return [each.given for each in self.tables()]
 
-    def asked(self) -> dict[str, Any]:
+    def reading_options(self) -> dict[str, Any]:
         """Return how the files are to be read, as JSON has it; without `max_source_rows`."""
         return {
             "task": self.task,

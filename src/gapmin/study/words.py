@@ -73,16 +73,16 @@ def _effect(evidence: Evidence, metric: StudyMetric, model: MethodScore, alone: 
     points = " points" if metric.name in PERCENT else ""
     with_what = f" with {joined(evidence.used)}" if evidence.used else ""
     naive = "the most frequent class" if evidence.task == "classification" else "the mean label"
-    said = (
+    sentence = (
         f"{name} on held-out target rows: {metric.shown(model.value)} for the model{with_what}, "
         f"{metric.shown(alone.value)} for the target alone (95% interval of the change: {low} to {high}{points}), "
         f"{metric.shown(guess.value)} for always predicting {naive}."
     )
     if all(each.verdict == LEAVE_OUT for each in evidence.sources):
-        said += f" The model leaves {joined([each.name for each in evidence.sources])} out."
+        sentence += f" The model leaves {joined([each.name for each in evidence.sources])} out."
     elif evidence.used and model.change_low < 0 < model.change_high:
-        said += " The interval includes no change; the odds, which weigh how probable each label was, are clear."
-    return said
+        sentence += " The interval includes no change; the odds, which weigh how probable each label was, are clear."
+    return sentence
 
 
 def _next_steps(evidence: Evidence, worse: bool, is_useless: bool) -> list[str]:

@@ -96,10 +96,12 @@ class Trials:
             if kind not in best or by[place] < by[best[kind]]:
                 best[kind] = place
         chosen = list(best.values())
-        said = self.fit[chosen][:, kept].sum(axis=1) + self.n_aside * self.fit_aside[chosen]
+        log_likelihood = self.fit[chosen][:, kept].sum(axis=1) + self.n_aside * self.fit_aside[chosen]
         if not self.fit.any():
-            said = squares_log_likelihood(squares[chosen], int(kept.sum()) + self.n_aside, self.label_variance)
-        weights = softmax(KIND_RATE * said)
+            log_likelihood = squares_log_likelihood(
+                squares[chosen], int(kept.sum()) + self.n_aside, self.label_variance
+            )
+        weights = softmax(KIND_RATE * log_likelihood)
         return {settings[place]: float(weight) for place, weight in zip(chosen, weights, strict=True)}
 
 

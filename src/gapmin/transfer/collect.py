@@ -197,9 +197,9 @@ def collect_evidence(
 def forced(collected: Collected, weights: Mapping[Sources, float], choice: str) -> Evidence:
     """Return the evidence with the scores of the model that the user forces, and a word on that."""
     _, model, change, _ = _scores(collected.evaluator, collected.evaluated, weights)
-    said = f"the model uses {'all' if choice == 'all' else 'no'} sources because sources={choice!r} was given"
+    finding = f"the model uses {'all' if choice == 'all' else 'no'} sources because sources={choice!r} was given"
     evidence = collected.evidence
-    return replace(evidence, model=model, change=change, findings=(said, *evidence.findings))
+    return replace(evidence, model=model, change=change, findings=(finding, *evidence.findings))
 
 
 def make_evaluator(

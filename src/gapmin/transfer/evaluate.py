@@ -209,9 +209,9 @@ class Evaluator:
             predicted = np.concatenate([part[n:] for part, n in zip(parts, n_tested, strict=True)])
             aside[each] = predicted, np.concatenate(asked)
         if not found:
-            said = next(str(made) for (of, *_), made in raw.items() if of == members and isinstance(made, str))
+            reason = next(str(made) for (of, *_), made in raw.items() if of == members and isinstance(made, str))
             raise ValueError(
-                f"no learner could be trained on these rows ({said}): give more rows, or another estimator"
+                f"no learner could be trained on these rows ({reason}): give more rows, or another estimator"
             )
         # They shall say which learner suits such rows, not that more weight on the sources suits the sources.
         natural = {each: self._known.get((id(each.learner), NATURAL), each) for each in found}

@@ -127,12 +127,12 @@ def judge(
         held = float(sum(w for members, w in zip(sets, weight, strict=True) if number in members))
         others = float(sum(w for members, w in zip(sets, weight, strict=True) if members and number not in members))
         if factor >= USE_FROM:
-            said = USE
+            verdict = USE
         elif own > 0 and 0 < factor < 1 and others > 0.5:
-            said = NOT_NEEDED
+            verdict = NOT_NEEDED
         else:
-            said = LEAVE_OUT if factor <= LEAVE_OUT_TO else UNDECIDED
-        verdicts.append(SourceVerdict(number, names[number], sizes[number], said, factor, own, held))
+            verdict = LEAVE_OUT if factor <= LEAVE_OUT_TO else UNDECIDED
+        verdicts.append(SourceVerdict(number, names[number], sizes[number], verdict, factor, own, held))
     return tuple(verdicts)
 
 

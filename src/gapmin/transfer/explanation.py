@@ -232,9 +232,17 @@ def _votes(model: Any, row: ArrayLike, names: Mapping[int, str]) -> tuple[Vote, 
     for members, predicted in model.predict_by_hypothesis(asked).items():
         if len(predicted) != 1:
             raise ValueError(f"row has {len(predicted)} rows: give one")
-        said = dict(zip(model.classes_.tolist(), predicted[0].tolist(), strict=True)) if is_classifier(model) else None
+        probabilities = (
+            dict(zip(model.classes_.tolist(), predicted[0].tolist(), strict=True)) if is_classifier(model) else None
+        )
         weight = float(model.best_estimator_.weights[members])
-        found.append(Vote(tuple(names[k] for k in members), weight, float(predicted[0]) if said is None else said))
+        found.append(
+            Vote(
+                tuple(names[k] for k in members),
+                weight,
+                float(predicted[0]) if probabilities is None else probabilities,
+            )
+        )
     return tuple(sorted(found, key=lambda vote: -vote.weight))
 
 
