@@ -43,6 +43,7 @@ lint: $(STAMPS)/lint
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-cache
+	$(BIN)/python tools/check_imports.py
 	$(BIN)/python tools/check_names.py
 	$(BIN)/python tools/count_code.py --check
 	$(BIN)/python tools/draw_imports.py --check

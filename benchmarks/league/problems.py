@@ -23,7 +23,7 @@ from gapmin.datasets import (
     load_office_caltech,
     load_thirds,
 )
-from gapmin.datasets._files import locate
+from gapmin.datasets.catalogue import search_folders
 
 HONEST, LABELS, FEATURES, SHIFTED, SCALED = VARIANTS = ("none", "labels", "features", "shifted", "scaled")
 SCALE = 3.0
@@ -114,10 +114,10 @@ READ_HERE: tuple[Callable[[], Iterable[TransferProblem]], ...] = (wine, parkinso
 
 
 def _find(name: str) -> Path:
-    path = locate(name)
-    if path is None:
+    found = next((path for folder in search_folders() if (path := folder / name).exists()), None)
+    if found is None:
         raise FileNotFoundError(f"{name}: put it in the folder that $GAPMIN_DATA names")
-    return path
+    return found
 
 
 def _table(path: Path, separator: str) -> tuple[list[str], NDArray[np.float64]]:
