@@ -6,8 +6,6 @@ from collections.abc import Mapping, Sequence
 from math import isfinite, log, nan
 from typing import Any, Self
 
-from gapmin._utils.statistics import Z_95
-
 from .bar_displays import WIDTH, bars_height
 from .displays import INK, PALETTE, _Display
 
@@ -22,6 +20,7 @@ VERDICT_STYLES = {
 CLEAR_EVIDENCE = log(19)
 """Nats from which on a source is used, or left out if they are against it."""
 
+STANDARD_ERRORS = 1.96
 DASHES = (0, (4, 3))
 _LONGEST = 24
 
@@ -141,7 +140,7 @@ class EvidenceDisplay(IntervalDisplay):
         names = figure_names([each.name for each in evidence.sources])
         found = {}
         for name, each in zip(names, evidence.sources, strict=True):
-            half = Z_95 * errors.get((each.number,), 0.0)
+            half = STANDARD_ERRORS * errors.get((each.number,), 0.0)
             found[name] = (each.evidence, each.evidence - half, each.evidence + half)
         verdicts = {name: each.verdict for name, each in zip(names, evidence.sources, strict=True)}
         return cls(evidence=found, verdicts=verdicts).plot(ax)

@@ -47,7 +47,7 @@ def show(found: Found) -> Section:
 def _pair_verdict(form: str, tasks: Tasks, by_size: Mapping[str, Sequence[Measured]]) -> str:
     """Judge whether MNIST and MNIST_M weigh each other more than the third task, at every size."""
     third = next(task for task in tasks.rows.values() if not task.startswith("mnist"))
-    tests, differences = [], []
+    tests, said = [], []
     for name, there in by_size.items():
         less = []
         for each in there:
@@ -62,10 +62,9 @@ def _pair_verdict(form: str, tasks: Tasks, by_size: Mapping[str, Sequence[Measur
             )
             less.append(stranger - pair)
         tests.append(corrected_t_test(less, n_train=1, n_test=0))
-        differences.append(f"{round(-np.mean(less), 2) + 0.0:+.2f} at {name}")
+        said.append(f"{round(-np.mean(less), 2) + 0.0:+.2f} at {name}")
     return verdict(
-        judge(tests),
-        f"{form}, MNIST and MNIST_M weigh each other more than {third.upper()}. By {', '.join(differences)}.",
+        judge(tests), f"{form}, MNIST and MNIST_M weigh each other more than {third.upper()}. By {', '.join(said)}."
     )
 
 
@@ -77,8 +76,8 @@ def _own_verdict(form: str, by_size: Mapping[str, Sequence[Measured]]) -> str:
         for now, following in pairwise(own.values())
         if len(now) == len(following)
     ]
-    means = ", ".join(f"{np.mean(each):.2f} at {name}" for name, each in own.items())
-    claim = f"{form}, tasks rely less on others as the sample grows. Mean weight of a task on itself: {means}."
+    said = ", ".join(f"{np.mean(each):.2f} at {name}" for name, each in own.items())
+    claim = f"{form}, tasks rely less on others as the sample grows. Mean weight of a task on itself: {said}."
     return verdict(judge(tests), claim) if tests else f"{form}: one size says nothing of how Gamma changes with it."
 
 

@@ -111,10 +111,10 @@ def column_findings(data: Data, number: int, names: Sequence[str] | None, seed: 
     for k in range(here.shape[1]):
         name = f"column {k + 1}" if names is None else str(names[k])
         one, other = (np.asarray(_safe_indexing(each, k, axis=1)) for each in (here, there))
-        for difference in _differences(one, other):
-            found.setdefault(difference, []).append(name)
-    for difference, columns in found.items():
-        yield f"{difference}: {listed(columns, _MOST_NAMED)}"
+        for said in _differences(one, other):
+            found.setdefault(said, []).append(name)
+    for said, columns in found.items():
+        yield f"{said}: {listed(columns, _MOST_NAMED)}"
 
 
 def _differences(here: NDArray[Any], there: NDArray[Any]) -> Iterator[str]:

@@ -189,8 +189,8 @@ class Evidence:
     @property
     def verdict(self) -> str:
         """The verdict on transfer as a whole: "use", "leave out" or "no evidence either way"."""
-        verdicts = {each.verdict for each in self.sources}
-        return USE if self.used else UNDECIDED if UNDECIDED in verdicts or not verdicts else LEAVE_OUT
+        said = {each.verdict for each in self.sources}
+        return USE if self.used else UNDECIDED if UNDECIDED in said or not said else LEAVE_OUT
 
     def __getitem__(self, source: int | str) -> SourceVerdict:
         """Return what is said of a source, by its number or name."""
@@ -243,8 +243,8 @@ class Evidence:
             return "There is no source: the model is of the target alone."
         together = self.together
         named = {
-            verdict: [each.name for each in self.sources if each.verdict == verdict and each.name not in together]
-            for verdict in VERDICTS
+            said: [each.name for each in self.sources if each.verdict == said and each.name not in together]
+            for said in VERDICTS
         }
         parts = []
         if self.used and (self._is_worse if worse is None else worse):
@@ -267,15 +267,15 @@ class Evidence:
 
     def headline(self) -> str:
         """Return the decision, and the scores in the cross-validation that weighed the sources."""
-        decision = self.decision()
+        said = self.decision()
         if not self.model or not self.sources:
-            return decision
+            return said
         metric, alone = self.metrics[0], self.hypotheses[0].scores[self.metrics[0]]
         model, change = self.model[metric], self.change[metric]
         if not self.used:
-            return f"{decision} Held-out {metric} of the model: {shown(model.value, metric)}."
+            return f"{said} Held-out {metric} of the model: {shown(model.value, metric)}."
         return (
-            f"{decision} Held-out {metric}: {shown(model.value, metric)} with, {shown(alone.value, metric)} without "
+            f"{said} Held-out {metric}: {shown(model.value, metric)} with, {shown(alone.value, metric)} without "
             f"(95% interval of the change: {shown(change.low, metric)} to {shown(change.high, metric)})."
         )
 
