@@ -24,7 +24,7 @@ from gapmin.saved import objects
 CHECKPOINT_FORMAT = 3
 _STATE = "state.skops"
 _NOT_SETTINGS = ("checkpoint_dir", "client", "n_estimators", "n_jobs", "verbose")
-_REMEDY = "name another checkpoint_dir, or remove this one to start anew"
+_OTHER_DIR = "name another checkpoint_dir, or remove this one to start anew"
 
 
 class Checkpoint:
@@ -54,7 +54,7 @@ class Checkpoint:
             for left in self.folder.glob(".*.part"):  # of a process that was killed
                 left.unlink(missing_ok=True)
         except OSError as error:
-            raise ValueError(f"checkpoint_dir {self.folder} cannot be used ({error.strerror}): {_REMEDY}") from error
+            raise ValueError(f"checkpoint_dir {self.folder} cannot be used ({error.strerror}): {_OTHER_DIR}") from error
 
     def read(self, n_estimators: int) -> tuple[dict[str, Any], list[dict[str, Any]]] | None:
         """Return the state and the rounds of a checkpoint of this very fit; None where there is none."""
@@ -63,17 +63,17 @@ class Checkpoint:
         state, facts = self._load(_STATE)
         n_rounds = facts["n_rounds"]
         if type(n_rounds) is not int or n_rounds < 1:  # a fit that ends at once has a round too
-            raise ValueError(f"{self.folder / _STATE} is said to have {one_line(n_rounds)} rounds: {_REMEDY}")
+            raise ValueError(f"{self.folder / _STATE} is said to have {one_line(n_rounds)} rounds: {_OTHER_DIR}")
         if n_rounds > n_estimators:
             raise ValueError(
                 f"{self.folder} has {n_rounds} rounds, more than n_estimators={n_estimators}: ask for as many, or "
-                f"{_REMEDY}"
+                f"{_OTHER_DIR}"
             )
         rounds = []
         for number in range(1, n_rounds + 1):
             content, own = self._load(_round_file(number))
             if own["n_rounds"] != number:
-                raise ValueError(f"{self.folder / _round_file(number)} is of round {own['n_rounds']}: {_REMEDY}")
+                raise ValueError(f"{self.folder / _round_file(number)} is of round {own['n_rounds']}: {_OTHER_DIR}")
             rounds.append(content)
         self._n_written, self._ended = n_rounds, facts["ended"]
         return {**state, "ended": self._ended}, rounds
@@ -93,7 +93,7 @@ class Checkpoint:
         try:
             yield
         except Exception as error:  # a file that was made up can fail in any way: it must fail as one
-            raise ValueError(f"{self.folder} is no checkpoint of this fit ({one_line(error)}): {_REMEDY}") from error
+            raise ValueError(f"{self.folder} is no checkpoint of this fit ({one_line(error)}): {_OTHER_DIR}") from error
 
     def _check_learner(self, examples: Sequence[Any]) -> dict[str, Any]:
         """Return the types that the files may hold beside those on the list; refuse a learner that they cannot hold."""
@@ -120,9 +120,9 @@ class Checkpoint:
             self._check_fingerprint(facts["fingerprint"])
             return objects.build_object(archive, facts, learner=self._types, kind="dictionary"), facts
         except objects.ModelFileError as error:
-            raise ValueError(f"{error}, or {_REMEDY}") from error
+            raise ValueError(f"{error}, or {_OTHER_DIR}") from error
         except objects.ContentError as refusal:
-            raise ValueError(f"{path} cannot be read ({refusal.fault}): {_REMEDY}") from refusal
+            raise ValueError(f"{path} cannot be read ({refusal.fault}): {_OTHER_DIR}") from refusal
 
     def _check_fingerprint(self, theirs: dict[str, Any]) -> None:
         ours = self._fingerprint
@@ -130,7 +130,7 @@ class Checkpoint:
             if ours.get(name) != theirs.get(name):
                 raise ValueError(
                     f"{self.folder} is the checkpoint of another fit: its {one_line(name)} is "
-                    f"{one_line(theirs.get(name, 'not there'))}, here it is {ours.get(name, 'not there')}: {_REMEDY}"
+                    f"{one_line(theirs.get(name, 'not there'))}, here it is {ours.get(name, 'not there')}: {_OTHER_DIR}"
                 )
 
 

@@ -22,7 +22,7 @@ _N_ORDERS, _N_OF_ONE_TABLE = 499, 99
 _N_DRAWS = 20
 """Of rows of one table, to see how often they show the order to the others."""
 
-_RELATED, _SURELY_RELATED = 0.05, 0.01
+_CORRELATED, _SURELY_CORRELATED = 0.05, 0.01
 """P-values."""
 
 _OFTEN = 0.9
@@ -77,8 +77,8 @@ def column_match(X: Any, target: NDArray[np.intp], source: NDArray[np.intp], see
     if here.shape[1] < _FEWEST_COLUMNS:
         return 0.0
     p_value = min(_by_chance(here, there[:_MOST_OF_THE_SOURCE], random))
-    if p_value <= _RELATED:
-        return 1.0 if p_value <= _SURELY_RELATED else 0.0
+    if p_value <= _CORRELATED:
+        return 1.0 if p_value <= _SURELY_CORRELATED else 0.0
     by_means, by_correlations = _share_that_show(there, min(len(here), len(there) // 2), random)
     if by_means > by_correlations:
         by_means *= _share_that_show(here, len(here) // 2, random)[0]
@@ -98,7 +98,7 @@ def _share_that_show(table: Array, size: int, random: np.random.Generator) -> tu
     for _ in range(_N_DRAWS):
         drawn = random.permutation(table)
         rest = drawn[size : size + _MOST_OF_THE_SOURCE]
-        n_shown += np.less_equal(_by_chance(drawn[:size], rest, random, _N_OF_ONE_TABLE), _RELATED)
+        n_shown += np.less_equal(_by_chance(drawn[:size], rest, random, _N_OF_ONE_TABLE), _CORRELATED)
     by_means, by_correlations = n_shown / _N_DRAWS
     return float(by_means), float(by_correlations)
 

@@ -15,7 +15,7 @@ from gapmin._utils.text import counted, format_number, listed
 
 from ._fitting import Data
 
-_MOST_ROWS = 2000
+_ROWS_COMPARED = 2000
 """Of each table that are looked at."""
 
 _MOST_LEVELS = 20
@@ -104,7 +104,7 @@ def column_findings(data: Data, number: int, names: Sequence[str] | None, seed: 
         return
     random = np.random.default_rng(seed)
     here, there = (
-        _safe_indexing(data.X, np.sort(random.permutation(rows)[:_MOST_ROWS]))
+        _safe_indexing(data.X, np.sort(random.permutation(rows)[:_ROWS_COMPARED]))
         for rows in (data.target, np.flatnonzero(data.domain == number))
     )
     found: dict[str, list[str]] = {}
