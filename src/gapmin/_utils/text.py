@@ -76,6 +76,19 @@ def counted(n: int, noun: str, plural: str | None = None) -> str:
     return f"{n:,} {noun if n == 1 else plural or f'{noun}s'}"
 
 
+def format_bytes(n_bytes: int) -> str:
+    """Return the size of a file.
+
+    Examples
+    --------
+    >>> [format_bytes(n) for n in (12_345, 1_234_567, 65_432_100)]
+    ['12 kB', '1.2 MB', '65 MB']
+    """
+    if n_bytes < 1e6:
+        return f"{n_bytes / 1e3:.0f} kB"
+    return f"{n_bytes / 1e6:.{1 if n_bytes < 1e7 else 0}f} MB"
+
+
 def printable(text: str) -> str:
     r"""Return a text on one line, without what would move the cursor or change colours.
 

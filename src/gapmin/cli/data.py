@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from gapmin._utils.text import counted
+from gapmin._utils.text import counted, format_bytes
 from gapmin.cli import _options as options
 from gapmin.cli._common import refuse, require
 from gapmin.cli._printing import print_json
@@ -50,7 +50,13 @@ def list_(as_json: options.AsJson = False) -> None:
             column, justify="right" if column == "size" else "left", no_wrap=column in ("name", "size", "here")
         )
     for each in DATA_SETS.values():
-        table.add_row(each.name, each.title, each.used_for, _size(each.n_bytes), _state(each))
+        table.add_row(
+            each.name,
+            each.title,
+            each.used_for,
+            "?" if each.n_bytes is None else format_bytes(each.n_bytes),
+            _state(each),
+        )
     console = Console(highlight=False)
     console.print(table)
     console.print("\nMore: gapmin data where NAME, gapmin data fetch NAME", markup=False)
@@ -122,9 +128,3 @@ def _state(each: DataSet) -> str:
     n_files = sum(not file.optional for file in each.files)
     n_here = n_files - len(each.missing())
     return {n_files: "yes", 0: "no"}.get(n_here, f"{n_here} of {n_files}")
-
-
-def _size(n_bytes: int | None) -> str:
-    if n_bytes is None:
-        return "?"
-    return f"{n_bytes / 1e6:.0f} MB" if n_bytes >= 1e6 else f"{n_bytes / 1e3:.0f} kB"

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from gapmin._utils.text import printable
+from gapmin._utils.text import format_bytes, printable
 from gapmin.cli import _options as options
 from gapmin.cli._common import (
     check_not_input,
@@ -99,7 +99,7 @@ def _print_model(model: StudyModel, out: Path) -> None:
     typer.echo()
     print_evidence(model)
     print_tables([domain_table(model, model.explanation.sources)])
-    typer.echo(f"\n{printable(str(out))}  {_size(out.stat().st_size)}")
+    typer.echo(f"\n{printable(str(out))}  {format_bytes(out.stat().st_size)}")
     typer.echo(f"\nNext:\n  gapmin predict {printable(str(out))} new.csv -o predictions.csv")
 
 
@@ -114,7 +114,3 @@ def _as_dict(model: StudyModel, out: Path) -> dict[str, Any]:
         "columns": [{"name": column.name, "kind": column.kind} for column in schema.columns],
         **model.about(),
     }
-
-
-def _size(n_bytes: int) -> str:
-    return f"{n_bytes / 1e6:.1f} MB" if n_bytes >= 1e6 else f"{n_bytes / 1e3:.0f} kB"
