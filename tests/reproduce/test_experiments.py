@@ -14,6 +14,8 @@ import pytest
 from gapmin.reporting.files import to_csv, to_markdown
 from gapmin.reproduce import NAMES, get_experiment
 from gapmin.reproduce.experiment import Plan
+from gapmin.reproduce.names import DEFAULT
+from gapmin.reproduce.plans import read_plans
 from gapmin.reproduce.printed import printed_table
 from gapmin.reproduce.run import reproduce
 from gapmin.reproduce.store import Store, StoreError
@@ -235,6 +237,20 @@ def test_results_that_were_moved_away_are_no_longer_on_the_page(all_of_it, tmp_p
     page = run_table3(tmp_path).page.read_text()
     assert "1 of 13 tables and figures" in page
     assert "failed" not in page
+    # How they were run is kept for who runs them again.
+    assert list(read_plans(tmp_path)) == list(NAMES)
+
+
+def test_a_run_keeps_what_others_have_without_our_default(tmp_path):
+    plan = get_experiment("table4").plan(splits=2, epochs=8)
+
+    def all_but_ours(cells):
+        return (made_up_outcome(cell) for cell in cells if cell.method != DEFAULT)
+
+    reproduce({"table4": plan}, tmp_path, all_but_ours, prepare=lambda cells: None)
+    page = run_table3(tmp_path).page.read_text()
+    assert "2 of 13 tables and figures" in page
+    assert read_plans(tmp_path)["table4"] == plan
 
 
 @pytest.mark.parametrize(
@@ -325,7 +341,7 @@ def test_every_page_says_which_protocol_it_is_and_what_is_missing(name, tmp_path
         assert "Missing, with --protocol paper: " in said
     else:
         assert "The two protocols are the same here" in said
-    assert "hours on one core" in said
+    assert "hours by the clock" in said
 
 
 def test_the_paper_s_protocol_has_cells_of_its_own_but_for_digits():

@@ -29,6 +29,7 @@ def test_a_cell_that_raises_is_an_outcome_with_its_error():
     outcome = run_cell(broken())
     assert outcome.measured is None
     assert outcome.failure.startswith("ValueError: there is no transfer problem 'no such problem'")
+    assert outcome.processor_seconds >= 0
 
 
 def test_a_cell_gives_the_same_wherever_and_whenever_it_is_run(tmp_path):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from dataclasses import replace
 
 import pytest
 
@@ -131,6 +132,19 @@ def test_the_format_is_in_the_file_and_a_later_one_is_refused(tmp_path):
         else:
             with pytest.raises(StoreError, match="has format 2, and this gapmin reads up to 1: use the newer gapmin"):
                 Store(tmp_path).read()
+
+
+def test_processor_seconds_are_kept_and_earlier_cells_have_none(tmp_path):
+    import pyarrow.parquet as pq
+
+    timed = replace(outcome(0), processor_seconds=0.125)
+    with Store(tmp_path).open() as store:
+        store.add(timed)
+        store.add(outcome(1))
+    read = Store(tmp_path).read()
+    assert [read.get(outcome(split).cell).processor_seconds for split in (0, 1)] == [0.125, None]
+    pq.write_table(pq.read_table(tmp_path / TABLE).drop(["processor_seconds"]), tmp_path / TABLE)
+    assert Store(tmp_path).read().get(timed.cell) == outcome(0)
 
 
 def test_only_an_open_store_takes_outcomes(tmp_path):

@@ -104,9 +104,11 @@ class Outcome:
     failure : str
         The error that was raised; empty where none was.
     seconds : float
-        From start to end, data loaded where it was not there yet.
+        From start to end by the clock, data loaded where it was not there yet.
     version : str
         Of gapmin and what it stands on, where it was run.
+    processor_seconds : float or None
+        Of all threads, whatever else the machine did; None where they were not measured.
     """
 
     cell: Cell
@@ -114,6 +116,7 @@ class Outcome:
     failure: str
     seconds: float
     version: str
+    processor_seconds: float | None = None
 
     def to_record(self) -> dict[str, Any]:
         """Return the outcome as flat values: a row of the results' table."""
@@ -125,6 +128,7 @@ class Outcome:
             "failure": self.failure,
             "seconds": self.seconds,
             "version": self.version,
+            "processor_seconds": self.processor_seconds,
         }
 
     @classmethod
@@ -137,4 +141,5 @@ class Outcome:
             record["failure"],
             record["seconds"],
             record["version"],
+            record.get("processor_seconds"),  # earlier cells have none
         )

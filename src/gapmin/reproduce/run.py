@@ -105,12 +105,13 @@ def reproduce(
         todo = missing(cells, store, retry_failed=retry_failed)
         run_grid(todo, store, completed, on_progress=on_progress)
     # Of earlier runs the page shows what is there whole: results may have been moved away, or other data have come.
+    # Their plans are kept all the same, for who runs them again.
     shown = {name: plan for name, plan in known.items() if name not in plans and _is_whole(name, plan, store)}
     shown.update(plans)
     sections = {name: _section(name, shown[name], store) for name in NAMES if name in shown}
     for name in plans:
         _write(sections[name], folder, name)
-    write_plans(folder, shown)
+    write_plans(folder, {**known, **plans})
     return Reproduction(
         {name: sections[name] for name in plans},
         [outcome for cell in cells if (outcome := store.get(cell)) is not None and outcome.failure],
@@ -121,7 +122,17 @@ def reproduce(
 
 
 def _is_whole(name: str, plan: Plan, store: Store) -> bool:
-    return all(store.get(cell) is not None for cell in get_experiment(name).grid(plan))
+    experiment = get_experiment(name)
+    return all(store.get(cell) is not None for cell in experiment.grid(plan) if not experiment.optional(cell))
+
+
+def _time(outcomes: Sequence[Outcome]) -> str:
+    """Say how long the cells took: processor time, or the clock's where older cells have that alone."""
+    processor = [outcome.processor_seconds for outcome in outcomes if outcome.processor_seconds is not None]
+    if len(processor) == len(outcomes):
+        return f"{sum(processor) / 3600:.1f} core-hours of processor time"
+    hours = sum(outcome.seconds for outcome in outcomes) / 3600
+    return f"{hours:.1f} hours by the clock on a machine that did other work too, so fewer core-hours"
 
 
 def _write(section: Section, folder: Path, name: str) -> None:
@@ -140,12 +151,11 @@ def _section(name: str, plan: Plan, store: Store) -> Section:
     failed = [outcome for outcome in there if outcome.failure]
     section = shown.section(store, plan)
     versions = "; ".join(sorted({outcome.version for outcome in there}))
-    hours = sum(outcome.seconds for outcome in there) / 3600
     notes = [
         shown.about(plan),
         *(f"In print, {' '.join(filter(None, note.cell))}: {note.text}" for note in _misprints(name)),
         f"{len(there)} of {len(outcomes)} cells have run, {plan.splits} splits, seed {plan.seed}"
-        f"{', quick' * plan.quick}, {hours:.1f} hours on one core of a machine that did other work too. "
+        f"{', quick' * plan.quick}, {_time(there)}. "
         f"Run with {versions}.",
     ]
     if failed:

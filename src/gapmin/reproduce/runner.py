@@ -40,7 +40,7 @@ def run_cell(cell: Cell, measure: MeasureCell | None = None) -> Outcome:
 
     `measure` is what measures it; by default what measures cells of its kind.
     """
-    start = time.perf_counter()
+    start, processor_start = time.perf_counter(), time.process_time()
     measured, failure = None, ""
     try:
         measure = measure or find_measure(cell.kind)  # first, for only what is imported by now is held to one thread
@@ -52,7 +52,8 @@ def run_cell(cell: Cell, measure: MeasureCell | None = None) -> Outcome:
     except Exception as error:  # whatever it is, the other cells go on
         where = traceback.extract_tb(error.__traceback__)[-1]
         failure = f"{type(error).__name__}: {error} ({where.name}, line {where.lineno})"
-    return Outcome(cell, measured, failure, time.perf_counter() - start, versions(cell.kind))
+    seconds, processor_seconds = time.perf_counter() - start, time.process_time() - processor_start
+    return Outcome(cell, measured, failure, seconds, versions(cell.kind), processor_seconds)
 
 
 @cache

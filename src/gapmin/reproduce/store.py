@@ -150,7 +150,9 @@ def _schema() -> Any:
     import pyarrow as pa
 
     columns = [*(field.name for field in fields(Cell)), "error", "found", "failure", "seconds", "version"]
-    types = {"split": pa.int64(), "seed": pa.int64(), "error": pa.float64(), "seconds": pa.float64()}
+    columns.append("processor_seconds")
+    numbers = ("error", "seconds", "processor_seconds")
+    types = {"split": pa.int64(), "seed": pa.int64(), **dict.fromkeys(numbers, pa.float64())}
     metadata = {_FORMAT_KEY: str(STORE_FORMAT).encode()}
     return pa.schema([(name, types.get(name, pa.string())) for name in columns], metadata=metadata)
 
