@@ -16,6 +16,25 @@ def test_the_caption_of_a_narrow_table_stays_on_its_line():
     assert console.export_text().splitlines()[0].rstrip() == "A caption wider than the table below it"
 
 
+@pytest.mark.parametrize("width", [60, 80])
+def test_words_in_a_column_of_numbers_leave_room_for_the_names_of_the_rows(width):
+    import io
+
+    from rich.console import Console
+
+    console = Console(width=width, file=io.StringIO())
+    header = ["", "Uniform", "Adv.W", "Multi-Obj", "AMTNN", "gapMTNN (our default)"]
+    rows = [
+        [Entry(name), *[Entry("64.76", " (as in the table above)")] * 5] for name in ("Amazon", "Office home, Dslr")
+    ]
+    console.print(to_rich(Table("Errors", header, rows)))
+    text = console.file.getvalue()
+    assert "…" not in text
+    assert all(name in text for name in header)
+    assert text.count("Amazon") == text.count("Office home, Dslr") > 1
+    assert text.count("64.76 (as in the table above)") == 10
+
+
 def test_names_are_not_read_as_markup_in_the_terminal():
     from rich.console import Console
 

@@ -65,6 +65,9 @@ def _section_parts(section: Section) -> list[Text | rich.table.Table | Group]:
     return [*parts, *(Text(note, style="dim") for note in section.notes)]
 
 
+_WIDEST_NAME = 30  # characters; longer names of rows are broken into lines
+
+
 class _FittedTable:
     """A table that knows only when it is printed how wide it may be."""
 
@@ -101,9 +104,17 @@ def _rich_table(table: Table, columns: slice) -> rich.table.Table:
         header_style="",
     )
     header = table.narrow_header or table.header
-    for k, name in enumerate([header[0], *header[columns]]):
+    for k in (0, *range(columns.start, columns.stop)):
         is_number = table.numeric and k > 0
-        shown.add_column(Text(name), justify="right" if is_number else "left", no_wrap=is_number, vertical="bottom")
+        # Said to rich, which takes the longest word for the least width, even where nothing may be broken into lines.
+        widest = _width(table, header[k], k)
+        shown.add_column(
+            Text(header[k]),
+            justify="right" if is_number else "left",
+            no_wrap=is_number,
+            vertical="bottom",
+            min_width=None if not table.numeric else widest if is_number else min(widest, _WIDEST_NAME),
+        )
 
     def add(rows: Sequence[Sequence[Entry]]) -> None:
         for row in rows:
@@ -123,6 +134,16 @@ def _rich_table(table: Table, columns: slice) -> rich.table.Table:
         shown.add_section()
     add(table.summary)
     return shown
+
+
+def _width(table: Table, name: str, column: int) -> int:
+    """Return the width of the longest line of a column."""
+    from rich.cells import cell_len
+
+    rows = [row for part in table.parts for row in (*part.rows, *part.summary)]
+    entries = [row[column] for row in (*rows, *table.summary)]
+    lines = [*name.splitlines(), *map(str, entries), *(_printed(entry).plain for entry in entries)]
+    return max(map(cell_len, lines), default=0)
 
 
 def _text(entry: Entry) -> Text:
