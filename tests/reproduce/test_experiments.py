@@ -313,6 +313,7 @@ def test_what_is_printed_is_judged_before_our_default_was_run(name):
     assert set(printed.points) < set(both.points)
     if name != "figure4":
         assert "has not been run here" in to_markdown(printed)
+        assert "is \\`GapMTNN()\\`" not in to_markdown(printed)
 
 
 @pytest.mark.parametrize("name", ["table4", "table5", "table6", "table8", "figure4", "figure5"])
@@ -390,6 +391,54 @@ def test_in_a_browser_every_table_and_figure_shows(all_of_it, width):
             assert table.is_visible()
             assert table.bounding_box()["width"] <= width
         browser.close()
+
+
+def test_all_four_statements_of_figure_4_are_judged(monkeypatch):
+    from gapmin.reproduce import tasks
+
+    monkeypatch.setattr(tasks, "missing_files", lambda name: ["svhn"])
+
+    def by(at_3k, at_5k):
+        """Return the number and the verdict of each statement; rows and columns are MNIST, MNIST_M and USPS."""
+
+        def outcome_of(cell):
+            outcome = made_up_outcome(cell)
+            noise = 0.001 * (cell.split - 1) * np.array([[0, 1, -1], [-1, 0, 1], [1, -1, 0]])
+            relation = np.array(at_3k if cell.values["train"] == 3000 else at_5k) + noise
+            extra = {**outcome.measured.extra, "relation": relation.tolist()}
+            return replace(outcome, measured=replace(outcome.measured, extra=extra))
+
+        points = [each.split(": as printed, (") for each in shown("figure4", outcome_of).points if "printed, (" in each]
+        return [(int(said[0]), judged) for judged, said in points]
+
+    numbers, yes, open_ = [1, 1, 2, 3, 4], "Confirmed", "Not confirmed"
+    less, more = (
+        [[0.6, 0.3, 0.1], [0.4, 0.5, 0.1], [0.3, 0.2, 0.5]],
+        [[0.8, 0.2, 0.0], [0.3, 0.7, 0.0], [0.2, 0.1, 0.7]],
+    )
+    assert by(less, more) == [(k, yes) for k in numbers]
+    assert by(more, less) == [*((k, yes) for k in numbers[:-1]), (4, "Contradicted")]
+    even = [[1 / 3] * 3] * 3
+    assert by(even, even) == [(k, open_) for k in numbers]
+    strangers = [[0.4, 0.2, 0.4], [0.2, 0.4, 0.4], [0.1, 0.1, 0.8]]
+    assert by(strangers, strangers)[2:4] == [(2, "Contradicted"), (3, "Contradicted")]
+
+
+def test_figure_5_judges_the_time_against_multi_obj():
+    def by(seconds):
+        def outcome_of(cell):
+            outcome = made_up_outcome(cell)
+            parts = {**outcome.measured.parts, "Multi-Obj": 1.0, "gapMTNN printed": seconds * (1 + cell.split / 1000)}
+            return replace(outcome, measured=replace(outcome.measured, parts=parts))
+
+        return {
+            each.split(":")[0]
+            for each in shown("figure5", outcome_of).points
+            if ": gapMTNN takes at most a tenth" in each
+        }
+
+    assert by(1.05) == {"Confirmed"}
+    assert by(1.2) == {"Contradicted"}
 
 
 def tuned(monkeypatch, **options):

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import pairwise
 
 import numpy as np
+from numpy.typing import NDArray
 
-from gapmin._utils.statistics import corrected_t_test
+from gapmin._utils.statistics import TTest, corrected_t_test
 from gapmin.reporting import Section
 
 from .cells import Measured
 from .experiment import Experiment, Found
 from .names import DEFAULT, EXTRACTOR, PRINTED
 from .tasks import LENET, WITH_8K, Tasks, about, digits
-from .verdicts import HOW, judge, verdict
+from .verdicts import CONFIRMED, HOW, NOT_CONFIRMED, judge, judge_any, verdict
 
 VARIANTS = {PRINTED: "as printed", DEFAULT: "our default", EXTRACTOR: "centroids of the extractor"}
 
@@ -31,10 +32,17 @@ def show(found: Found) -> Section:
             figures.append(figure)
             error = np.mean([each.error for each in there])
             points.append(f"{form.capitalize()}, {name}: weight of a task on itself: {own}; average error {error:.2f}.")
-        points += [_pair_verdict(form, tasks, by_size), _own_verdict(form, by_size)] if by_size else []
+        if by_size:
+            points += [
+                *_shape_verdicts(form, by_size),
+                _pair_verdict(form, tasks, by_size),
+                _mnist_verdict(form, by_size),
+                _own_verdict(form, by_size),
+            ]
     text = [
-        "The paper: coefficients are not uniform and not symmetric, MNIST and MNIST_M weigh each other more than SVHN, "
-        "and each task relies on the others less as the sample grows.",
+        "The paper: (1) coefficients are not uniform and not symmetric, (2) MNIST and MNIST_M weigh each other more "
+        "than SVHN, (3) MNIST weighs itself more than the other tasks weigh themselves, and (4) each task relies on "
+        "the others less as the sample grows.",
         "By default a task learns from those whose rows can teach it, as probes trained on one half of a task's rows "
         "and scored on the other half say. As printed, the costs hold the distances between centroids, summed over "
         "classes and features, which outweigh the losses. With centroids of the extractor and the excess loss as the "
@@ -42,6 +50,45 @@ def show(found: Found) -> Section:
         HOW,
     ]
     return Section("Figure 4: task relations", text, points, figures=figures)
+
+
+def _test(values: Iterable[float]) -> TTest:
+    """Test values of several draws of rows against 0 by the ordinary t-test."""
+    return corrected_t_test([float(each) for each in values], n_train=1, n_test=0)
+
+
+def _relations(there: Sequence[Measured]) -> NDArray[np.float64]:
+    return np.array([each.extra["relation"] for each in there])
+
+
+def _shape_verdicts(form: str, by_size: Mapping[str, Sequence[Measured]]) -> list[str]:
+    """Judge whether Gamma is neither uniform nor symmetric: at every size some entry, or some pair, shows it."""
+    points = []
+    for said, of in (("uniform", _from_uniform), ("symmetric", _from_symmetric)):
+        differences = {name: of(_relations(there)) for name, there in by_size.items()}
+        judged = [
+            judge_any([[_test(sign * each)] for each in of_size.T for sign in (1, -1)])
+            for of_size in differences.values()
+        ]
+        largest = ", ".join(f"{np.abs(each.mean(0)).max():.2f} at {name}" for name, each in differences.items())
+        from_what = "1 / K" if said == "uniform" else "the entry across the diagonal"
+        points.append(
+            verdict(
+                CONFIRMED if {*judged} == {CONFIRMED} else NOT_CONFIRMED,
+                f"{form}, (1) Gamma is not {said}. Largest mean difference of an entry from {from_what}: {largest}.",
+            )
+        )
+    return points
+
+
+def _from_uniform(relations: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return how far each entry is from 1 / K, a row for each draw."""
+    return (relations - 1 / relations.shape[1]).reshape(len(relations), -1)
+
+
+def _from_symmetric(relations: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return how far each entry above the diagonal is from the one across it, a row for each draw."""
+    return (relations - relations.transpose(0, 2, 1))[:, *np.triu_indices(relations.shape[1], 1)]
 
 
 def _pair_verdict(form: str, tasks: Tasks, by_size: Mapping[str, Sequence[Measured]]) -> str:
@@ -61,23 +108,32 @@ def _pair_verdict(form: str, tasks: Tasks, by_size: Mapping[str, Sequence[Measur
                 )
             )
             less.append(stranger - pair)
-        tests.append(corrected_t_test(less, n_train=1, n_test=0))
+        tests.append(_test(less))
         said.append(f"{round(-np.mean(less), 2) + 0.0:+.2f} at {name}")
     return verdict(
-        judge(tests), f"{form}, MNIST and MNIST_M weigh each other more than {third.upper()}. By {', '.join(said)}."
+        judge(tests), f"{form}, (2) MNIST and MNIST_M weigh each other more than {third.upper()}. By {', '.join(said)}."
     )
+
+
+def _mnist_verdict(form: str, by_size: Mapping[str, Sequence[Measured]]) -> str:
+    """Judge whether MNIST weighs itself more than each other task does, at every size."""
+    tests, said = [], []
+    for name, there in by_size.items():
+        own = np.diagonal(_relations(there), axis1=1, axis2=2)
+        mnist = list(there[0].parts).index("mnist")
+        others = np.delete(own, mnist, axis=1)
+        tests += [_test(each) for each in (others - own[:, [mnist]]).T]
+        said.append(f"{own[:, mnist].mean():.2f} against {others.mean():.2f} at {name}")
+    claim = f"{form}, (3) MNIST weighs itself more than each other task weighs itself. On average {', '.join(said)}."
+    return verdict(judge(tests), claim)
 
 
 def _own_verdict(form: str, by_size: Mapping[str, Sequence[Measured]]) -> str:
     """Judge whether each task relies more on itself as the sample grows; the draws of two sizes are paired."""
-    own = {name: [np.diag(each.extra["relation"]).mean() for each in there] for name, there in by_size.items()}
-    tests = [
-        corrected_t_test(np.subtract(now, following).tolist(), n_train=1, n_test=0)
-        for now, following in pairwise(own.values())
-        if len(now) == len(following)
-    ]
+    own = {name: np.trace(_relations(there), axis1=1, axis2=2) / len(there[0].parts) for name, there in by_size.items()}
+    tests = [_test(now - following) for now, following in pairwise(own.values()) if len(now) == len(following)]
     said = ", ".join(f"{np.mean(each):.2f} at {name}" for name, each in own.items())
-    claim = f"{form}, tasks rely less on others as the sample grows. Mean weight of a task on itself: {said}."
+    claim = f"{form}, (4) tasks rely less on others as the sample grows. Mean weight of a task on itself: {said}."
     return verdict(judge(tests), claim) if tests else f"{form}: one size says nothing of how Gamma changes with it."
 
 

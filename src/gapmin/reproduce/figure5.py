@@ -31,6 +31,8 @@ from .verdicts import HOW, judge, verdict
 
 ALL_METHODS = "both forms and all others"
 ADVERSARIAL = ("Adv.H", "Adv.W", "AMTNN")
+ABOUT_AS_FAST = 1.1
+"""How many times the time of Multi-Obj still counts as comparable; the paper gives no number."""
 EPOCHS_IN_TURN = 5
 """Epochs of each method in a cell, the methods one after the other in each round."""
 
@@ -86,13 +88,22 @@ def show(found: Found) -> Section:
         for problem, of in ratios.items()
     ]
     points = [
-        verdict(
-            judge([_log_ratio(runs[problem], dict(TIMED_COLUMNS)[form], each) for each in ADVERSARIAL]),
-            f"{form} is faster than the adversarial methods on {problem}. {form} {of[form]:.2f}, Multi-Obj "
-            f"{of['Multi-Obj']:.2f}, " + ", ".join(f"{each} {of[each]:.2f}" for each in ADVERSARIAL) + ".",
-        )
+        point
         for problem, of in medians.items()
         for form in list(NETWORK_COLUMNS)[-2:]
+        for point in (
+            verdict(
+                judge([_log_ratio(runs[problem], dict(TIMED_COLUMNS)[form], "Multi-Obj", ABOUT_AS_FAST)]),
+                f"{form} takes at most a tenth more time than Multi-Obj on {problem}. {form} {of[form]:.2f}, Multi-Obj "
+                f"{of['Multi-Obj']:.2f}.",
+            ),
+            verdict(
+                judge([_log_ratio(runs[problem], dict(TIMED_COLUMNS)[form], each) for each in ADVERSARIAL]),
+                f"{form} is faster than the adversarial methods on {problem}. {form} {of[form]:.2f}, "
+                + ", ".join(f"{each} {of[each]:.2f}" for each in ADVERSARIAL)
+                + ".",
+            ),
+        )
     ]
     table = Table(
         "Figure 5: processor time of one epoch, Uniform = 1",
@@ -111,16 +122,17 @@ def _range(ratios: Sequence[float]) -> str:
     return f" ({min(ratios):.2f} to {max(ratios):.2f})" if len(ratios) > 1 else ""
 
 
-def _log_ratio(runs: Sequence[Measured], ours: str, other: str) -> TTest:
-    """Test the logarithm of one method's time by another's, over runs that are independent."""
-    return corrected_t_test([np.log(each.parts[ours] / each.parts[other]) for each in runs], n_train=1, n_test=0)
+def _log_ratio(runs: Sequence[Measured], ours: str, other: str, times: float = 1.0) -> TTest:
+    """Test the logarithm of one method's time by so many times another's, over runs that are independent."""
+    ratios = [each.parts[ours] / (times * each.parts[other]) for each in runs]
+    return corrected_t_test(np.log(ratios).tolist(), n_train=1, n_test=0)
 
 
 TIMED_COLUMNS = tuple(NETWORK_COLUMNS.items())
 TIME_CLAIM = (
-    "The paper: gapMTNN is about as fast as Multi-Obj and faster than the adversarial methods, most of all on "
-    "Office-Home. Its bars are of networks trained whole on a GPU; on features of a frozen network heads and critics "
-    "weigh more than they would."
+    "The paper: gapMTNN is about as fast as Multi-Obj, which is read here as at most a tenth slower, and faster than "
+    "the adversarial methods, most of all on Office-Home. Its bars are of networks trained whole on a GPU; on features "
+    "of a frozen network heads and critics weigh more than they would."
 )
 
 FIGURE5 = Experiment(
