@@ -161,7 +161,7 @@ def _show_table6(found: Found) -> Section:
     if not np.isnan([error for of_method in tuning.errors(found).values() for error in of_method]).all():
         tables.append(tuning.table(found))
     columns = {column: method for column, method in NETWORK_COLUMNS.items() if _was_run(found, method)}
-    if columns.get(GAPMTNN):
+    if columns.keys() >= {*NETWORK_BASELINES, GAPMTNN}:
         by_column = {
             column: _chosen_tasks(method).blocks(found, {column: method}) for column, method in columns.items()
         }
