@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from gapmin.reproduce.cells import Cell, Measured, Outcome
+from gapmin.reproduce.names import NETWORK_COLUMNS
 
 RULES = {
     "loss_before": 0.7,
@@ -25,7 +26,6 @@ PARTS = {
     "Office-31, ten classes": ("amazon", "dslr", "webcam"),
     "Office-Home": ("Art", "Clipart", "Product", "Real World"),
 }
-METHODS = ("Uniform", "Weighted", "Adv.H", "Adv.W", "Multi-Obj", "AMTNN", "gapMTNN printed", "gapMTNN crossfit")
 
 
 def made_up_outcome(cell: Cell) -> Outcome:
@@ -48,5 +48,5 @@ def made_up_outcome(cell: Cell) -> Outcome:
     elif cell.kind == "weights":
         extra = {"mass": [[0.1, 0.9], [0.3, 0.7]], "domains": [-1, 1], "disagreement": [[0.4, 0.2]]}
     elif cell.kind == "epoch":
-        parts = {name: 1 + k / 10 for k, name in enumerate(METHODS)}
+        parts = {name: 1 + k / 10 for k, name in enumerate(NETWORK_COLUMNS.values())}
     return Outcome(cell, Measured(error, parts, 100, 900, extra), "", 1.0, "0.1.0")
