@@ -3,7 +3,7 @@
 python tools/renew_readme.py           # run the commands, write README.md
 python tools/renew_readme.py --check   # run them, and exit with 1 if README.md shows something else
 
-The first block that begins with `gapmin` has the commands. The block after the comment SHOWN has what the last of them
+All blocks that begin with `gapmin` are run, in one folder. The block after the comment SHOWN has what `gapmin compare`
 prints: the table of the sources, and all from the decision on.
 """
 
@@ -23,21 +23,21 @@ SHOWN = "<!-- Written by tools/renew_readme.py -->"
 WIDTH = 80
 
 
-def blocks(text: str) -> list[list[str]]:
-    r"""Return the commands of each block that begins with `gapmin`.
+def commands(text: str) -> list[str]:
+    r"""Return the commands of the blocks that begin with `gapmin`.
 
     Examples
     --------
-    >>> blocks("Run\n```\ngapmin example cars && cd cars\ngapmin compare\n```\nand\n```\nls\n```\n")
-    [['gapmin example cars', 'cd cars', 'gapmin compare']]
+    >>> commands("Run\n```\ngapmin example cars && cd cars\ngapmin compare\n```\nand\n```\nls\n```\n")
+    ['gapmin example cars', 'cd cars', 'gapmin compare']
     """
-    found = re.findall(r"^```\n(gapmin .*?)\n```$", text, re.DOTALL | re.MULTILINE)
-    return [[command for line in block.split("\n") for command in line.split(" && ")] for block in found]
+    blocks = re.findall(r"^```\n(gapmin .*?)\n```$", text, re.DOTALL | re.MULTILINE)
+    return [command for block in blocks for line in block.split("\n") for command in line.split(" && ")]
 
 
-def printed(lines: list[str]) -> str:
-    """Run the commands in an empty folder, and return what the last of them prints."""
-    said = ""
+def printed(lines: list[str]) -> dict[str, str]:
+    """Run the commands in an empty folder, and return what each prints."""
+    said = {}
     with tempfile.TemporaryDirectory() as place:
         folder = Path(place)
         for line in lines:
@@ -47,7 +47,7 @@ def printed(lines: list[str]) -> str:
                 continue
             if program != "gapmin":
                 raise ValueError(f"{line!r} is neither cd nor gapmin: write it in a block of its own")
-            said = subprocess.run(
+            said[arguments[0]] = subprocess.run(
                 [sys.executable, "-m", "gapmin", *arguments],
                 cwd=folder,
                 env={**os.environ, "COLUMNS": str(WIDTH), "PYTHONIOENCODING": "utf-8"},
@@ -77,7 +77,7 @@ def renewed(text: str) -> str:
     block = rf"(?<={re.escape(SHOWN)}\n```\n).*?(?=\n```\n)"
     if len(re.findall(block, text, re.DOTALL)) != 1:
         raise ValueError(f"there is not one block after {SHOWN}: put the comment on the line before the block")
-    shown = excerpt(printed(blocks(text)[0]))
+    shown = excerpt(printed(commands(text))["compare"])
     return re.sub(block, lambda _: shown, text, flags=re.DOTALL)
 
 
