@@ -187,6 +187,11 @@ def gap_test(
     random_state : int, RandomState instance or None
         Seed.
 
+    Returns
+    -------
+    GapTest
+        The gap and its p-value.
+
     Examples
     --------
     >>> import numpy as np
@@ -246,6 +251,11 @@ def gap_interval(
         The result does not depend on it.
     random_state : int, RandomState instance or None
         Seed.
+
+    Returns
+    -------
+    GapInterval
+        The gap and the ends of its interval.
     """
     _check_count("n_resamples", n_resamples)
     if not (isinstance(level, Real) and 0 < level < 1):

@@ -140,6 +140,7 @@ class MultitaskProblem:
         Returns
         -------
         iterator of MultitaskSplit
+            One for each seed.
         """
         self._counts(train_size)
         return (self.split(k, train_size, random_state) for k in range(n_splits))

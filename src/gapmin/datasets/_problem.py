@@ -157,6 +157,7 @@ class TransferProblem:
         Returns
         -------
         iterator of Split
+            One for each seed.
         """
         self._count(train_size)
         return (self.split(k, train_size, random_state) for k in range(n_splits))

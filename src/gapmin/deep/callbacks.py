@@ -134,6 +134,11 @@ class EarlyStopping(Callback):
             The loop that calls.
         record : dict
             What is known of the epoch, by name.
+
+        Returns
+        -------
+        bool
+            Whether to stop.
         """
         if self.monitor not in record:
             raise ValueError(f"EarlyStopping watches {self.monitor!r}, which is not among {sorted(record)}: name one")

@@ -100,6 +100,7 @@ def y_discrepancy(
     Returns
     -------
     Discrepancy
+        The value, and the hypothesis that has it.
 
     Examples
     --------

@@ -111,6 +111,11 @@ class WeightMassDisplay(_Display):
         ----------
         ax : matplotlib axes, optional
             Where to draw; None makes a figure.
+
+        Returns
+        -------
+        self
+            The display.
         """
         ax = self._axes(ax)
         several = (self.domains > 0).sum() > 1
@@ -162,6 +167,11 @@ class DisagreementDisplay(_Display):
         ----------
         ax : matplotlib axes, optional
             Where to draw; None makes a figure.
+
+        Returns
+        -------
+        self
+            The display.
         """
         ax = self._axes(ax)
         ax.set(xlabel="round", ylabel="weight in disagreement (%)")
@@ -199,6 +209,11 @@ class EpochDisplay(_Display):
         ----------
         ax : matplotlib axes, optional
             Where to draw; None makes a figure.
+
+        Returns
+        -------
+        self
+            The display.
         """
         ax = self._axes(ax)
         ax.set(xlabel="epoch", ylabel=self.unit)

@@ -47,6 +47,11 @@ def draw_svg(figure: Figure, *, transparent: bool = False) -> str:
         What to draw.
     transparent : bool, default=False
         Draw no white ground: whoever shows it brings one.
+
+    Returns
+    -------
+    str
+        The element.
     """
     from html import escape
 
@@ -66,6 +71,11 @@ def draw_png(figure: Figure) -> bytes:
     ----------
     figure : Figure
         What to draw.
+
+    Returns
+    -------
+    bytes
+        The file.
     """
     buffer = io.BytesIO()
     with _drawn(figure) as canvas:

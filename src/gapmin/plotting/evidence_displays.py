@@ -34,6 +34,11 @@ def figure_names(names: Sequence[str]) -> list[str]:
     names : sequence of str
         The names.
 
+    Returns
+    -------
+    list of str
+        In the order given.
+
     Examples
     --------
     >>> figure_names(["a", "price in $", "x" * 30])

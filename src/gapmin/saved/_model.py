@@ -110,6 +110,7 @@ def load_model(path: str | os.PathLike[str]) -> SavedModel:
     Returns
     -------
     SavedModel
+        The model and what is known about it.
 
     Raises
     ------

@@ -182,6 +182,7 @@ def explain(
     Returns
     -------
     Explanation
+        Weights by domain, by class and by row.
 
     Examples
     --------
