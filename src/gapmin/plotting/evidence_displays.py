@@ -20,7 +20,7 @@ VERDICT_STYLES = {
 CLEAR_ODDS = 19.0
 """From which on a source is used, or left out if they are against it."""
 
-MOST_ODDS = 10_000.0
+WIDEST_ODDS = 10_000.0
 """Odds beyond this are drawn as this."""
 
 _LONGEST = 24
@@ -137,7 +137,7 @@ class EvidenceDisplay(_Display):
         self.bars_: dict[str, Any] = {}
         for row, (name, odds) in enumerate(self.odds.items()):
             color, marker = VERDICT_STYLES[self.verdicts[name]]
-            place = min(max(odds, 1 / MOST_ODDS), MOST_ODDS) if isfinite(odds) else nan
+            place = min(max(odds, 1 / WIDEST_ODDS), WIDEST_ODDS) if isfinite(odds) else nan
             (self.bars_[name],) = ax.plot([1, place], [row, row], color=color, linewidth=1.8)
             (self.points_[name],) = ax.plot([place], [row], color=color, marker=marker, markersize=7, linestyle="none")
             ax.annotate(
@@ -154,7 +154,7 @@ class EvidenceDisplay(_Display):
         ax.set_ylim(len(self.odds) - 0.4, -0.6)
         ax.tick_params(axis="y", length=0)
         ax.spines["left"].set_visible(False)
-        ax.set_xlim(1 / (2 * MOST_ODDS), 2 * MOST_ODDS)
+        ax.set_xlim(1 / (2 * WIDEST_ODDS), 2 * WIDEST_ODDS)
         ax.set_xticks([1e-3, 1, 1e3], ["1:1000", "1:1", "1000:1"])
         ax.minorticks_off()
         ax.set_xlabel("odds for the source; dashed: 19 to 1")
