@@ -332,34 +332,88 @@ class DaskGapBoostClassifier(ClassifierOnDask, boosting.GapBoostClassifier):
 @described_as(RegressorOnDask, OnDask, boosting.GapBoostRegressor)
 @dataclass(eq=False, repr=False, kw_only=True)
 class DaskGapBoostRegressor(RegressorOnDask, boosting.GapBoostRegressor):
-    """gapBoostR on Dask collections: as `gapmin.GapBoostRegressor`, where rows live as for `DaskGapBoostClassifier`."""
+    """gapBoostR on Dask collections: as `gapmin.GapBoostRegressor`, where rows live as for `DaskGapBoostClassifier`.
+
+    Examples
+    --------
+    >>> import dask.array as da
+    >>> X = da.random.default_rng(0).normal(size=(60, 3), chunks=(20, 3))
+    >>> y, sample_domain = X[:, 0], da.where(da.arange(60, chunks=20) < 30, -1, 1)
+    >>> DaskGapBoostRegressor(n_estimators=2).fit(X, y, sample_domain=sample_domain).score(X, y) > 0.7
+    True
+    """
 
 
 @described_as(ClassifierOnDask, OnDask, boosting.AdaBoostClassifier, without=())
 @dataclass(eq=False, repr=False, kw_only=True)
 class DaskAdaBoostClassifier(ClassifierOnDask, boosting.AdaBoostClassifier):
-    """`gapmin.AdaBoostClassifier` on Dask collections."""
+    """`gapmin.AdaBoostClassifier` on Dask collections.
+
+    Examples
+    --------
+    >>> import dask.array as da
+    >>> X = da.random.default_rng(0).normal(size=(60, 3), chunks=(20, 3))
+    >>> y, sample_domain = X[:, 0] > 0, da.where(da.arange(60, chunks=20) < 30, -1, 1)
+    >>> DaskAdaBoostClassifier(n_estimators=2).fit(X, y, sample_domain=sample_domain).score(X, y) > 0.7
+    True
+    """
 
 
 @described_as(RegressorOnDask, OnDask, boosting.AdaBoostRegressor)
 @dataclass(eq=False, repr=False, kw_only=True)
 class DaskAdaBoostRegressor(RegressorOnDask, boosting.AdaBoostRegressor):
-    """`gapmin.AdaBoostRegressor` on Dask collections."""
+    """`gapmin.AdaBoostRegressor` on Dask collections.
+
+    Examples
+    --------
+    >>> import dask.array as da
+    >>> X = da.random.default_rng(0).normal(size=(60, 3), chunks=(20, 3))
+    >>> y, sample_domain = X[:, 0], da.where(da.arange(60, chunks=20) < 30, -1, 1)
+    >>> DaskAdaBoostRegressor(n_estimators=2).fit(X, y, sample_domain=sample_domain).score(X, y) > 0.7
+    True
+    """
 
 
 @described_as(ClassifierOnDask, OnDask, boosting.TrAdaBoostClassifier, without=())
 @dataclass(eq=False, repr=False, kw_only=True)
 class DaskTrAdaBoostClassifier(ClassifierOnDask, boosting.TrAdaBoostClassifier):
-    """`gapmin.TrAdaBoostClassifier` on Dask collections."""
+    """`gapmin.TrAdaBoostClassifier` on Dask collections.
+
+    Examples
+    --------
+    >>> import dask.array as da
+    >>> X = da.random.default_rng(0).normal(size=(60, 3), chunks=(20, 3))
+    >>> y, sample_domain = X[:, 0] > 0, da.where(da.arange(60, chunks=20) < 30, -1, 1)
+    >>> DaskTrAdaBoostClassifier(n_estimators=2).fit(X, y, sample_domain=sample_domain).score(X, y) > 0.7
+    True
+    """
 
 
 @described_as(RegressorOnDask, OnDask, boosting.TrAdaBoostRegressor)
 @dataclass(eq=False, repr=False, kw_only=True)
 class DaskTrAdaBoostRegressor(RegressorOnDask, boosting.TrAdaBoostRegressor):
-    """`gapmin.TrAdaBoostRegressor` on Dask collections."""
+    """`gapmin.TrAdaBoostRegressor` on Dask collections.
+
+    Examples
+    --------
+    >>> import dask.array as da
+    >>> X = da.random.default_rng(0).normal(size=(60, 3), chunks=(20, 3))
+    >>> y, sample_domain = X[:, 0], da.where(da.arange(60, chunks=20) < 30, -1, 1)
+    >>> DaskTrAdaBoostRegressor(n_estimators=2).fit(X, y, sample_domain=sample_domain).score(X, y) > 0.7
+    True
+    """
 
 
 @described_as(ClassifierOnDask, OnDask, boosting.TransferBoostClassifier, without=())
 @dataclass(eq=False, repr=False, kw_only=True)
 class DaskTransferBoostClassifier(ClassifierOnDask, boosting.TransferBoostClassifier):
-    """`gapmin.TransferBoostClassifier` on Dask collections."""
+    """`gapmin.TransferBoostClassifier` on Dask collections.
+
+    Examples
+    --------
+    >>> import dask.array as da
+    >>> X = da.random.default_rng(0).normal(size=(60, 3), chunks=(20, 3))
+    >>> y, sample_domain = X[:, 0] > 0, da.where(da.arange(60, chunks=20) < 30, -1, 1)
+    >>> DaskTransferBoostClassifier(n_estimators=2).fit(X, y, sample_domain=sample_domain).score(X, y) > 0.7
+    True
+    """

@@ -36,6 +36,13 @@ class MultitaskSplit(NamedTuple):
         Their labels.
     sample_task_test : ndarray
         Their tasks.
+
+    Examples
+    --------
+    >>> from gapmin.datasets import load_digits_multitask
+    >>> split = load_digits_multitask().split(0)
+    >>> sorted(set(split.sample_task.tolist()))
+    ['digits', 'mnist', 'mnist_m']
     """
 
     X: NDArray[Any]

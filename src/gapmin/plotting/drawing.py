@@ -30,6 +30,14 @@ class Figure:
         What is shown, in a few words; also what a screen reader says.
     size : (float, float)
         Width and height in inches.
+
+    Examples
+    --------
+    >>> from gapmin.plotting import EpochDisplay, Figure, draw_svg
+    >>> display = EpochDisplay(curves={"gapMTNN": [3.0, 2.0, 1.5]}, unit="loss")
+    >>> figure = Figure(display.plot, "The loss falls.", "Loss by epoch")
+    >>> "<svg" in draw_svg(figure)
+    True
     """
 
     draw: Callable[[Any], Any]

@@ -174,9 +174,9 @@ class WeightedPoolingRegressor(RegressorMixin, _WeightedPooling):
     >>> import numpy as np
     >>> from gapmin.transfer import WeightedPoolingRegressor
     >>> X, sample_domain = np.arange(6.0).reshape(-1, 1), [-1, -1, 1, 1, 1, 1]
-    >>> model = WeightedPoolingRegressor(target_share=1).fit(X, 2 * X[:, 0], sample_domain=sample_domain)
-    >>> model.domain_weight_
-    {-1: 1.0, 1: 0.0}
+    >>> model = WeightedPoolingRegressor(target_share=0.5).fit(X, 2 * X[:, 0], sample_domain=sample_domain)
+    >>> model.sample_weight_.round(3).tolist()
+    [0.25, 0.25, 0.125, 0.125, 0.125, 0.125]
     """
 
     def _default_learner(self) -> BaseEstimator:
