@@ -1,7 +1,7 @@
-"""Write what the commands of the README print into the README, so that it shows what a reader will see.
+"""Write what the commands of the README print into the pages that show it, so that a reader will see the same.
 
-python tools/renew_readme.py           # run the commands, write README.md
-python tools/renew_readme.py --check   # run them, and exit with 1 if README.md shows something else
+python tools/renew_readme.py           # run the commands, write the pages
+python tools/renew_readme.py --check   # run them, and exit with 1 if a page shows something else
 
 All blocks that begin with `gapmin` are run, in one folder. The block after the comment SHOWN has what `gapmin compare`
 prints: the table of the sources, and all from the decision on.
@@ -18,7 +18,9 @@ import tempfile
 from difflib import unified_diff
 from pathlib import Path
 
-README = Path(__file__).resolve().parents[1] / "README.md"
+ROOT = Path(__file__).resolve().parents[1]
+README = ROOT / "README.md"
+PAGES = (README, ROOT / "docs" / "start" / "index.md")
 SHOWN = "<!-- Written by tools/renew_readme.py -->"
 WIDTH = 80
 
@@ -72,25 +74,29 @@ def excerpt(said: str) -> str:
     return "\n".join([*lines[first : lines.index("", first)], "...", *lines[decision:]])
 
 
-def renewed(text: str) -> str:
-    """Return the README with what its commands print today."""
+def renewed(text: str, shown: str) -> str:
+    """Return a page with what is printed today in its block."""
     block = rf"(?<={re.escape(SHOWN)}\n```\n).*?(?=\n```\n)"
     if len(re.findall(block, text, re.DOTALL)) != 1:
         raise ValueError(f"there is not one block after {SHOWN}: put the comment on the line before the block")
-    shown = excerpt(printed(commands(text))["compare"])
     return re.sub(block, lambda _: shown, text, flags=re.DOTALL)
 
 
 def main(arguments: list[str]) -> int:
-    text = README.read_text(encoding="utf-8")
-    new = renewed(text)
-    if "--check" not in arguments:
-        README.write_text(new, encoding="utf-8")
-        return 0
-    difference = [*unified_diff(text.splitlines(), new.splitlines(), "README.md", "what is printed", lineterm="")]
-    if difference:
-        print("\n".join([*difference, "README.md shows what is not printed: run python tools/renew_readme.py"]))
-    return 1 if difference else 0
+    shown = excerpt(printed(commands(README.read_text(encoding="utf-8")))["compare"])
+    n_stale = 0
+    for page in PAGES:
+        text = page.read_text(encoding="utf-8")
+        new = renewed(text, shown)
+        if "--check" not in arguments:
+            page.write_text(new, encoding="utf-8")
+        elif new != text:
+            n_stale += 1
+            name = page.relative_to(ROOT).as_posix()
+            print("\n".join(unified_diff(text.splitlines(), new.splitlines(), name, "what is printed", lineterm="")))
+    if n_stale:
+        print("pages show what is not printed: run python tools/renew_readme.py")
+    return 1 if n_stale else 0
 
 
 if __name__ == "__main__":
