@@ -3,6 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 MIN := .venv-min
 DIST := .venv-dist
+WHEEL := .venv-wheel
 BIN := $(VENV)/bin
 STAMPS := $(VENV)/stamps
 PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet --constraint constraints.txt
@@ -18,7 +19,7 @@ CORE := _utils base boosting domains gap linear transfer
 CORE_PATHS = $(foreach part,$(CORE),$(wildcard tests/$(part) tests/test_$(part).py src/gapmin/$(part) src/gapmin/$(part).py))
 NOT_CORE := --ignore=src/gapmin/linear/discrepancy.py --ignore=src/gapmin/linear/wasserstein.py
 
-.PHONY: demo test test-all test-min lint docs dist format bench results paper-map coverage clean
+.PHONY: demo test test-all test-min lint docs dist test-dist format bench results paper-map coverage clean
 
 demo: $(STAMPS)/demo
 	$(BIN)/gapmin demo
@@ -63,6 +64,13 @@ dist: $(DIST)/stamp
 	$(DIST)/bin/python -m build --quiet
 	$(DIST)/bin/python -m twine check --strict dist/*
 
+# The wheel in an empty environment: the commands of the README print what it shows.
+test-dist: dist
+	rm -rf $(WHEEL)
+	$(PYTHON) -m venv $(WHEEL)
+	$(WHEEL)/bin/python -m pip --disable-pip-version-check install --quiet --constraint constraints.txt "$$(echo dist/*.whl)[cli,data]"
+	$(WHEEL)/bin/python tools/renew_readme.py --check
+
 format: $(STAMPS)/lint
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
@@ -102,4 +110,4 @@ $(DIST)/stamp: constraints-dist.txt
 	@touch $@
 
 clean:
-	rm -rf $(VENV) $(MIN) $(DIST) build docs/gallery docs/measured docs/reference/api dist src/*.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) $(MIN) $(DIST) $(WHEEL) build docs/gallery docs/measured docs/reference/api dist src/*.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -53,6 +53,7 @@ html_static_path = ["_static"]
 html_css_files = ["gapmin.css"]
 html_show_sourcelink = False
 html_copy_source = False
+html_sidebars = {"concepts": []}  # it has no pages below it
 html_theme_options = {
     "icon_links": [],
     "navbar_end": ["theme-switcher", "navbar-icon-links"],

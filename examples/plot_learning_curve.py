@@ -3,7 +3,7 @@ How many labels are the sources worth?
 ======================================
 
 MNIST is the target and scikit-learn's digits are the source. With few labelled digits of our own, gapBoost has a
-lower error than boosting on our rows alone and than boosting on everything. With many, our own rows suffice.
+lower error than boosting on our rows alone and than boosting on everything.
 """
 
 # %%

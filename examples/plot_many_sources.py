@@ -41,7 +41,8 @@ print(evidence.headline())
 evidence.to_frame()
 
 # %%
-# Each point has its 95% interval. Evidence between the dashed lines decides nothing.
+# Between the dashed lines, at odds of 19 to 1, no source is used or left out. Good sources share the odds: a model
+# without one of them can still use the other.
 
 EvidenceDisplay.from_evidence(evidence)
 plt.show()

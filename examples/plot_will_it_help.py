@@ -35,13 +35,13 @@ found = gapmin.compare(target, sources, label="mpg", quick=True)
 print(found.headline)
 
 # %%
-# One row for each source. The evidence is in nats: the logarithm of the odds that the source belongs into the
-# model.
+# One row for each source. The Bayes factor is the odds for the source: all models that use it against all that do
+# not. The evidence, in nats, is for the source alone beside the target.
 
 found.to_frame()
 
 # %%
-# Right of the dashed line on the right means *use*, left of the one on the left means *leave out*.
+# The odds decide. Right of the dashed line on the right means *use*, left of the one on the left *leave out*.
 
 EvidenceDisplay.from_evidence(found.evidence)
 plt.show()

@@ -1,21 +1,25 @@
-"""Check the docstrings of public names with numpydoc: every parameter and attribute is described.
+"""Check the docstrings of public names with numpydoc: parameters, attributes and what is returned are described.
 
 python tools/check_docstrings.py   # exit with 1 and a line for each finding
 
-A definition is checked once, wherever it is inherited. What a class has from scikit-learn or PyTorch is theirs.
+A definition is checked once, wherever it is inherited. What a class has from scikit-learn or PyTorch is theirs. A
+method whose first line begins with "Return" or "Yield" needs no section for that; a function does.
 """
 
 from __future__ import annotations
 
+import ast
 import inspect
 import re
 import sys
+import textwrap
 from collections.abc import Iterator
 from importlib import import_module
 from pathlib import Path
 
 from numpydoc.docscrape import get_doc_object
 from numpydoc.validate import validate
+from sklearn.base import BaseEstimator, ClassifierMixin
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "docs" / "_ext"))
 from public_names import MODULES, methods, public
@@ -25,11 +29,12 @@ ERRORS = {
     "PR01": "a parameter is missing",
     "PR02": "an unknown parameter is described",
     "PR07": "a parameter has no description",
+    "RT01": "a function returns something, and there is no section Returns",
+    "RT03": "what is returned has no description",
 }
 """Of numpydoc's, by code. Attributes are checked below: numpydoc does not look at them."""
 
-THOSE_OF_ANOTHER = re.compile(r"Parameters(?:,| and) .*those of|Parameters are those of|[Aa]s `gapmin", re.DOTALL)
-"""How a docstring says that another class describes its parameters."""
+OF_SCIKIT_LEARN = {"n_features_in_", "feature_names_in_"}
 
 
 def definitions() -> Iterator[tuple[str, object]]:
@@ -50,6 +55,8 @@ def definitions() -> Iterator[tuple[str, object]]:
 def findings(path: str, value: object) -> list[str]:
     """Return what is wrong with a docstring."""
     found = []
+    is_method = "." in getattr(value, "__qualname__", "")
+    says = (inspect.getdoc(value) or "").startswith(("Return ", "Yield "))
     attributes = (
         get_doc_object(value, config={"show_class_members": False})["Attributes"] if inspect.isclass(value) else []
     )
@@ -58,16 +65,43 @@ def findings(path: str, value: object) -> list[str]:
         if code == "PR01":
             names = set(re.findall(r"'([^']+)'", message)) - described  # a record takes its attributes
             names = {name for name in names if not name.startswith("_")}
-            if not names or THOSE_OF_ANOTHER.search(inspect.getdoc(value) or ""):
+            if not names:
                 continue
             message = f"{', '.join(sorted(names))} not documented"
+        if code == "RT01" and is_method and says:
+            continue
         if code in ERRORS:
             found.append(f"{path}: {code}: {message}")
-    if attributes:
-        for attribute in attributes:
-            if not "".join(attribute.desc).strip():
-                found.append(f"{path}: attribute {attribute.name!r} has no description")
+    for attribute in attributes:
+        if not "".join(attribute.desc).strip():
+            found.append(f"{path}: attribute {attribute.name!r} has no description")
+    if inspect.isclass(value) and issubclass(value, BaseEstimator):
+        no_attributes = OF_SCIKIT_LEARN | (set() if issubclass(value, ClassifierMixin) else {"classes_"})
+        for name in sorted(fitted(value) - described - no_attributes):
+            found.append(f"{path}: attribute {name!r} is set and not described")
     return found
+
+
+def fitted(kind: type) -> set[str]:
+    """Return the attributes ending in an underscore that the methods of a class, or of its parents, set.
+
+    Examples
+    --------
+    >>> from gapmin.linear import ParameterSharingClassifier
+    >>> sorted(fitted(ParameterSharingClassifier))[:2]
+    ['classes_', 'coef_']
+    """
+    names = set()
+    for parent in inspect.getmro(kind):
+        if parent.__module__.startswith("gapmin"):
+            for node in ast.walk(ast.parse(textwrap.dedent(inspect.getsource(parent)))):
+                if (
+                    isinstance(node, ast.Attribute)
+                    and isinstance(node.ctx, ast.Store)
+                    and ast.unparse(node.value) == "self"
+                ):
+                    names.add(node.attr)
+    return {name for name in names if re.fullmatch(r"[a-z]\w*[a-z0-9]_", name)}
 
 
 def main() -> int:

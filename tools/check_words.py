@@ -4,8 +4,9 @@ python tools/check_words.py            # exit with 1 and the place of each findi
 python tools/check_words.py --counts   # findings by file
 python tools/check_words.py PATH ...   # these files alone
 
-It reads Markdown, the docstrings of the package, the help texts of the commands, and the texts of the examples. Exempt
-are the research notes, pages that a program writes, and the entries of released versions in the changelog.
+It reads Markdown, the docstrings, messages and help texts of the package, the texts of the examples, and the names of
+tests. Exempt are the research notes, and the entries of released versions in the changelog. Pages that a program
+writes are read too: what is found there is mended in the program.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ LONGEST = 35
 BANNED = (
     r"errs",
     r"err on",
-    r"(?:has|have|had) (?:its|their|the same) say",
+    r"(?:has|have|had) (?:a|its|their|the same) say",
     r"the same say",
     r"of the say",
     r"of which none",
@@ -48,15 +49,11 @@ BANNED = (
 """Phrases that a reader has to guess at. The list only grows."""
 
 MARKDOWN = ("*.md", "docs/**/*.md", ".github/**/*.md")
-GENERATED = (
-    "docs/results/",
-    "docs/paper/map.md",
-    "docs/research/",
-    "docs/gallery/",
-    "docs/measured/",
-    "docs/reference/api/",
-)
-PYTHON = ("src/gapmin/**/*.py", "examples/*.py")
+PYTHON = ("src/gapmin/**/*.py", "examples/*.py", "tests/**/*.py")
+OTHER = ("examples/*.rst",)
+EXEMPT = ("docs/research/", "docs/gallery/", "docs/measured/", "docs/reference/api/", "tests/docs/test_words.py")
+FEWEST = 2
+"""Words from which on a string of the package is taken for a message."""
 
 ABBREVIATED = "".join(rf"(?<!\b{each}\.)" for each in (r"e\.g", r"i\.e", "al", "cf", "Eq", "Sec", "vs"))
 """Not the end of a sentence, though a point is there."""
@@ -67,16 +64,16 @@ Prose = tuple[int, str]
 
 def files() -> list[Path]:
     """Return the files that are checked."""
-    found = [path for pattern in (*MARKDOWN, *PYTHON) for path in ROOT.glob(pattern)]
-    return sorted(path for path in found if not path.relative_to(ROOT).as_posix().startswith(GENERATED))
+    found = [path for pattern in (*MARKDOWN, *PYTHON, *OTHER) for path in ROOT.glob(pattern)]
+    return sorted(path for path in found if not path.relative_to(ROOT).as_posix().startswith(EXEMPT))
 
 
 def prose(path: Path) -> list[Prose]:
     """Return the paragraphs of a file."""
     text = path.read_text(encoding="utf-8")
-    if path.suffix == ".md":
+    if path.suffix != ".py":
         return list(markdown(until_released(text) if path.name == "CHANGELOG.md" else text))
-    return list(python(text))
+    return list(names_of_tests(text) if ROOT / "tests" in path.parents else python(text))
 
 
 def until_released(text: str) -> str:
@@ -138,14 +135,8 @@ def plain(text: str) -> str:
 
 
 def python(text: str) -> Iterator[Prose]:
-    """Yield the paragraphs of docstrings, of help texts, and of the comments of a gallery example."""
-    tree = ast.parse(text)
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str):
-            yield from docstring(node.value.value, node.lineno)
-        if isinstance(node, ast.keyword) and node.arg in ("help", "epilog"):
-            parts = [each.value for each in ast.walk(node.value) if isinstance(each, ast.Constant)]
-            yield node.value.lineno, plain(" ".join(str(each) for each in parts))
+    """Yield the paragraphs of docstrings, of messages and help texts, and of the comments of a gallery example."""
+    yield from strings(ast.parse(text))
     if re.search(r"^# %%", text, flags=re.MULTILINE):
         block: list[str] = []
         for number, line in enumerate([*text.split("\n"), ""], start=1):
@@ -154,6 +145,40 @@ def python(text: str) -> Iterator[Prose]:
             elif block:
                 yield from docstring("\n".join(block), number - len(block))
                 block = []
+
+
+def strings(node: ast.AST) -> Iterator[Prose]:
+    r"""Yield the paragraphs of docstrings and of all strings that are long enough for a message; a value is one word.
+
+    Examples
+    --------
+    >>> list(strings(ast.parse("def f(n):\n    'Do it.'\n    raise ValueError(f'n is {n!r}: give ' '1 or more')")))
+    [(2, 'Do it.'), (3, 'n is VALUE: give 1 or more')]
+    """
+    for child in ast.iter_child_nodes(node):
+        if isinstance(child, ast.Expr) and isinstance(child.value, ast.Constant) and isinstance(child.value.value, str):
+            yield from docstring(child.value.value, child.lineno)
+        elif isinstance(child, ast.JoinedStr) or (isinstance(child, ast.Constant) and isinstance(child.value, str)):
+            parts = child.values if isinstance(child, ast.JoinedStr) else [child]
+            text = "".join(str(each.value) if isinstance(each, ast.Constant) else "VALUE" for each in parts)
+            if len(text.split()) >= FEWEST:
+                prose = "\n".join(line for line in text.split("\n") if "   " not in line.strip())  # no tables
+                yield from ((child.lineno, plain(" ".join(each.split()))) for each in re.split(r"\n\s*\n", prose))
+        else:
+            yield from strings(child)
+
+
+def names_of_tests(text: str) -> Iterator[Prose]:
+    """Yield the names of tests, as words.
+
+    Examples
+    --------
+    >>> list(names_of_tests("def test_one_task_is_plain_training(): pass"))
+    [(1, 'one task is plain training')]
+    """
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, (ast.FunctionDef, ast.ClassDef)) and node.name.lower().startswith("test"):
+            yield node.lineno, node.name.removeprefix("test_").replace("_", " ")
 
 
 def docstring(text: str, at: int) -> Iterator[Prose]:

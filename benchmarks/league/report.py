@@ -321,9 +321,10 @@ def league_section(outcomes: Sequence[Outcome]) -> Section:
     text = [
         f"One split for each seed ({seeds}). {OURS} is TransferClassifierCV or TransferRegressorCV as it comes, "
         f"“{ALONE}” the same without any source; “old” is the rule before. Every seed has the problem's own source and "
-        "one of no use: labels turned in even seeds (two classes exchanged, of more each put in the place of the next, "
-        "numbers mirrored about their mean), columns in another order in odd ones. Regressions also have a source of "
-        "another level: labels plus their standard deviation in even seeds, times three in odd ones.",
+        "one of no use. In even seeds its labels are reversed: two classes are exchanged, of more each is put in the "
+        "place of the next, numbers are mirrored about their mean. In odd seeds its columns are in another order. "
+        "Regressions also have a source of another level: labels plus their standard deviation in even seeds, times "
+        "three in odd ones.",
         "A problem of Office-Caltech is two collections of pictures; each seed draws one of its five pairs of classes. "
         "Wine, "
         "Parkinsons and schools have 2,000 source rows at most, drawn anew for each seed. Rows of Parkinsons that "

@@ -50,6 +50,7 @@ def check_domains(sample_domain: ArrayLike | None, n_rows: int) -> NDArray[np.in
     Returns
     -------
     ndarray of shape (n_rows,)
+        Positive for a source, negative for the target.
 
     Examples
     --------
@@ -102,6 +103,7 @@ def stack_domains(
     X : array, sparse matrix or data frame
         The rows of the target, then those of each source.
     y : ndarray
+        Their labels.
     sample_domain : ndarray of int
         -1 for the target, 1, 2, … for the sources.
 
@@ -144,6 +146,13 @@ def split_domains(X: Any, y: ArrayLike, sample_domain: ArrayLike | None) -> tupl
         Their labels.
     sample_domain : array-like of shape (n_rows,)
         Negative for the target, 1, 2, ... for the sources.
+
+    Returns
+    -------
+    target : tuple of (X, y)
+        The rows of the target.
+    sources : dict of int to tuple of (X, y)
+        The rows of each source, by its number.
 
     Examples
     --------

@@ -44,6 +44,17 @@ class PerformanceGap:
         The minimiser of all tasks together, where the definition has one.
     R, Y : float
         The largest norm of a training row, the constant feature counted, and the largest label in size.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from gapmin.linear import InstanceWeightingRegressor
+    >>> X, sample_domain = np.arange(8.0).reshape(-1, 1), np.repeat([-1, 1], 4)
+    >>> model = InstanceWeightingRegressor().fit(X, X[:, 0] * sample_domain, sample_domain=sample_domain)
+    >>> sorted(model.gap_.parts)
+    ['source', 'target']
+    >>> bool(np.linalg.norm(model.coef_) <= model.gap_.norm_bound)
+    True
     """
 
     value: float
@@ -87,6 +98,16 @@ class RiskBound:
         What has to be true for it to hold, and where this fit departs from it.
     constants : dict of str to float
         What the terms were computed from.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from gapmin.linear import InstanceWeightingRegressor
+    >>> X, sample_domain = np.arange(8.0).reshape(-1, 1), np.repeat([-1, 1], 4)
+    >>> model = InstanceWeightingRegressor().fit(X, X[:, 0] * sample_domain, sample_domain=sample_domain)
+    >>> bound = model.risk_bound(delta=0.1)
+    >>> bound.delta, "empirical" in bound.terms
+    (0.1, True)
     """
 
     terms: dict[str, float]
@@ -122,6 +143,18 @@ class GapTest:
         The gaps after the rows were dealt out again to domains of the same sizes.
     p_value : float
         (1 + how many of them are at least as large) / (1 + n_permutations).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from gapmin.gap import gap_test
+    >>> from gapmin.linear import InstanceWeightingRegressor
+    >>> X, sample_domain = np.arange(-4.0, 4.0).reshape(-1, 1), np.tile([-1, 1], 4)
+    >>> y = X[:, 0] * sample_domain  # the source has it the other way round
+    >>> model = InstanceWeightingRegressor()
+    >>> test = gap_test(model, X, y, sample_domain=sample_domain, n_permutations=19, random_state=0)
+    >>> test.null.shape, bool(test.gap > np.median(test.null))
+    ((19,), True)
     """
 
     gap: float
@@ -146,6 +179,18 @@ class GapInterval:
         be positive; the interval has it taken out.
     samples : ndarray of shape (n_resamples,)
         The gap of each resample.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from gapmin.gap import gap_interval
+    >>> from gapmin.linear import InstanceWeightingRegressor
+    >>> X, sample_domain = np.arange(-4.0, 4.0).reshape(-1, 1), np.tile([-1, 1], 4)
+    >>> y = X[:, 0] * sample_domain
+    >>> model = InstanceWeightingRegressor()
+    >>> found = gap_interval(model, X, y, sample_domain=sample_domain, n_resamples=20, random_state=0)
+    >>> found.level, found.low <= found.high
+    (0.9, True)
     """
 
     gap: float
@@ -186,6 +231,11 @@ def gap_test(
         The result does not depend on it.
     random_state : int, RandomState instance or None
         Seed.
+
+    Returns
+    -------
+    GapTest
+        The gap and its p-value.
 
     Examples
     --------
@@ -246,6 +296,11 @@ def gap_interval(
         The result does not depend on it.
     random_state : int, RandomState instance or None
         Seed.
+
+    Returns
+    -------
+    GapInterval
+        The gap and the ends of its interval.
     """
     _check_count("n_resamples", n_resamples)
     if not (isinstance(level, Real) and 0 < level < 1):

@@ -114,18 +114,24 @@ def test_unknown_command(capsys):
 
 
 @pytest.mark.usefixtures("no_work")
-@pytest.mark.parametrize("missing", ["typer", "rich", "matplotlib", "mlxtend", "jinja2"])
-def test_a_missing_extra_is_named_with_what_to_install(missing, tmp_path, monkeypatch):
+@pytest.mark.parametrize(
+    ("command", "missing", "extra"),
+    [("demo", missing, "cli") for missing in ("typer", "rich")]
+    + [("demo", missing, "demo") for missing in ("matplotlib", "mlxtend", "jinja2")]
+    + [("example", "mlxtend", "data"), ("example", "typer", "cli")],
+)
+def test_a_missing_extra_is_named_with_what_to_install(command, missing, extra, tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, missing, None)
-    said = cli._run(["demo", "--out", str(tmp_path / "report.html")])
-    assert said == f'gapmin: {missing} missing: run pip install -e ".[demo]" in a clone of gapmin'
+    monkeypatch.chdir(tmp_path)
+    said = cli._run([command, *(["cars"] if command == "example" else [])])
+    assert said == f'gapmin: {missing} missing: run pip install -e ".[{extra}]" in a clone of gapmin'
     assert os.listdir(tmp_path) == []
 
 
 def test_without_typer_the_command_ends_with_a_line_not_a_traceback():
     done = _python("import sys; sys.modules['typer'] = None; from gapmin.cli import main; main()", "demo")
     assert done.returncode == 1
-    assert done.stderr == 'gapmin: typer missing: run pip install -e ".[demo]" in a clone of gapmin\n'
+    assert done.stderr == 'gapmin: typer missing: run pip install -e ".[cli]" in a clone of gapmin\n'
 
 
 def test_ctrl_c_is_code_130_and_leaves_no_file(tmp_path):

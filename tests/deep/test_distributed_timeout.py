@@ -62,7 +62,7 @@ def test_a_stopped_process_ends_the_fit_and_is_named(tmp_path):
     said = str(caught.value)
     assert "timeout is 6 s" in said
     assert f"goes on from the checkpoint in {tmp_path / 'run'}" in said
-    assert said.endswith("where such a pause is no fault, set a longer timeout")
+    assert said.endswith("If such a pause is no fault, set a longer timeout")
     assert not psutil.pid_exists(int(said.partition("process id ")[2].partition(")")[0]))
 
 

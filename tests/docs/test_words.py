@@ -68,6 +68,34 @@ def test_docstrings_help_texts_and_examples_are_read(found_in):
     assert not found_in("code.py", f"# {LONG}\n")  # a comment is for those who change the code
 
 
+@pytest.mark.parametrize(
+    "code",
+    [
+        'raise ValueError("the model of source 2 errs here")',
+        'raise ValueError(f"the model of {source} errs" f" on {n} rows")',
+        'return "\\n".join(["no model at all errs here", *lines])',
+        'LEVEL = """One.\n\nTwo of the models err on this one."""',
+    ],
+)
+def test_messages_are_read(found_in, code):
+    (found,) = found_in("code.py", f"def f():\n    {code}\n")
+    assert ":2:" in found
+
+
+def test_a_value_within_a_message_is_one_word_and_a_table_is_no_sentence(found_in):
+    exact = " ".join(["word"] * 34)
+    assert not found_in("code.py", f'f(f"{exact} {{value + 1}}.")\n')
+    assert found_in("code.py", f'f(f"{exact} {{value}} more.")\n')
+    assert not found_in("code.py", f'TEXT = """\\\n  a.csv      {exact}\n  b.csv      {exact}\n"""\n')
+    assert not found_in("code.py", 'KEYS = ("errs", "flatters")\n')  # short strings are no messages
+
+
+def test_names_of_tests_are_read(found_in, tmp_path):
+    (tmp_path / "tests").mkdir()
+    (found,) = found_in("tests/test_it.py", "def test_the_model_errs():\n    f('no model of ours errs in this')\n")
+    assert "the model errs" in found
+
+
 def test_a_description_of_a_parameter_is_prose_and_its_type_and_examples_are_not():
     text = f"Do.\n\nParameters\n----------\na : {LONG}\n    It errs.\n\nExamples\n--------\n>>> f()  # {LONG}\n{LONG}\n"
     assert list(docstring(text, 1)) == [(1, "Do."), (6, "It errs.")]
@@ -87,7 +115,8 @@ def test_released_versions_are_exempt():
 def test_the_pages_people_read_are_among_the_files():
     names = {path.relative_to(check_words.ROOT).as_posix() for path in files()}
     assert {"README.md", "docs/concepts.md", "src/gapmin/cli/fit.py", "examples/plot_regression.py"} <= names
-    assert not any(name.startswith(("docs/research", "docs/results")) for name in names)
+    assert {"docs/results/table2.md", "examples/GALLERY_HEADER.rst", "tests/test_gap.py"} <= names
+    assert not any(name.startswith("docs/research") for name in names)
 
 
 def test_lists_of_helps_are_one_text():

@@ -202,7 +202,7 @@ def test_a_network_cell_is_the_same_bit_for_bit_however_often_it_is_run(networks
     assert not torch.equal(next(first.extractor.parameters()), next(other.extractor.parameters()))
 
 
-def test_a_validation_cell_trains_on_the_rows_of_the_draw_and_errs_on_rows_set_aside(networks, monkeypatch):
+def test_a_validation_cell_trains_on_the_rows_of_the_draw_and_tests_on_rows_set_aside(networks, monkeypatch):
     seen = {}
     fit, predict = networks.MultitaskClassifier.fit, networks.MultitaskClassifier.predict
 

@@ -53,7 +53,7 @@ def quick():
     return compare_study(made_study("classification"), n_jobs=1, quick=True)
 
 
-def test_a_source_that_is_turned_round_is_left_out(compared):
+def test_a_source_that_is_reversed_is_left_out(compared):
     found, _ = compared
     assert [each.name for each in found.evidence.sources] == ["good", "bad"]
     assert (found.evidence["good"].verdict, found.evidence["bad"].verdict) == ("use", "leave out")

@@ -29,7 +29,7 @@ def test_the_error_of_a_pair_is_that_of_least_squares_by_hand():
     assert found[0, 0] == pytest.approx(np.mean((ones[[1, 2]] @ beta - y[[1, 2]]) ** 2))
 
 
-def test_tasks_that_agree_teach_and_one_that_is_turned_round_does_not():
+def test_tasks_that_agree_teach_and_one_with_reversed_labels_does_not():
     X, y, task = three_tasks()
     affinity = task_affinity(X, y, task)
     assert affinity.gain[0, 1] > 0.1

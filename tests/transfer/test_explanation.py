@@ -8,7 +8,7 @@ from sklearn.preprocessing import StandardScaler
 
 from gapmin import AdaBoostClassifier, GapBoostClassifier, GapBoostRegressor
 from gapmin.linear import GapWeightingClassifier, InstanceWeightingClassifier
-from gapmin.transfer.explanation import explain
+from gapmin.transfer.explanation import Vote, explain
 from gapmin.transfer.pooling import WeightedPoolingClassifier, WeightedPoolingRegressor
 
 
@@ -216,3 +216,14 @@ def test_an_unknown_column_and_a_model_without_weights(half_flipped, boosted):
         explain(boosted, frame, y, sample_domain=domain, by=["a", "height"])
     with pytest.raises(ValueError, match="LogisticRegression has no sample_weight_"):
         explain(LogisticRegression().fit(X, y), X, y, sample_domain=domain)
+
+
+@pytest.mark.parametrize(
+    ("vote", "said"),
+    [
+        (Vote(("north",), 0.94, {"ill": 0.3638047125767545, "well": 0.6361952874232455}), "ill 36.4%, well 63.6%"),
+        (Vote((), 0.06, 17.123456789), "17.1"),
+    ],
+)
+def test_a_vote_is_printed_with_few_digits(vote, said):
+    assert str(vote) == f"{vote.sources[0] if vote.sources else 'target alone'}, weight {vote.weight}: {said}"

@@ -22,6 +22,11 @@ def fit_with_domains(model: Any, X: Any, y: Any, domain: Any) -> Any:
         Their labels.
     domain : array-like of shape (n_rows,)
         The domain of each row.
+
+    Returns
+    -------
+    estimator
+        The model given, fitted.
     """
     name = f"{model.steps[-1][0]}__sample_domain" if isinstance(model, Pipeline) else "sample_domain"
     # The weighted variance of a constant column may round below 0, which scikit-learn's scaler mends after its warning.

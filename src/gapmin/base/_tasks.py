@@ -18,6 +18,11 @@ def plain(task: Any) -> Any:
     ----------
     task : any
         The label of a task.
+
+    Returns
+    -------
+    object
+        The label.
     """
     return task.item() if hasattr(task, "item") else task
 
@@ -31,6 +36,11 @@ def check_tasks(sample_task: ArrayLike | None, n_rows: int) -> NDArray[Any]:
         The task of each row; None is one task for all.
     n_rows : int
         How many rows there are.
+
+    Returns
+    -------
+    ndarray of shape (n_rows,)
+        The tasks.
 
     Examples
     --------
@@ -61,6 +71,11 @@ def known_tasks(sample_task: ArrayLike | None, n_rows: int, tasks: NDArray[Any])
         How many rows there are.
     tasks : ndarray
         The tasks of the fit.
+
+    Returns
+    -------
+    ndarray of int of shape (n_rows,)
+        The positions.
 
     Examples
     --------

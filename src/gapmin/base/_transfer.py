@@ -143,6 +143,7 @@ class TrainsOnRows(TransferMetaEstimator):
         Returns
         -------
         self
+            The fitted estimator.
         """
         self._validate_params()
         rows, used = self._validate_training_data(X, y, sample_domain, sample_weight)

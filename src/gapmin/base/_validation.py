@@ -20,6 +20,11 @@ def check_sample_weight(sample_weight: ArrayLike | None, n_rows: int) -> NDArray
     n_rows : int
         How many rows there are.
 
+    Returns
+    -------
+    ndarray of shape (n_rows,)
+        The weights, as float64.
+
     Examples
     --------
     >>> check_sample_weight([1, -2], 2)
@@ -110,6 +115,11 @@ def first_missing(y: Any) -> tuple[int, Any] | None:
     ----------
     y : array-like
         Labels.
+
+    Returns
+    -------
+    tuple of (int, object), or None
+        None if no label is missing.
     """
     array = _as_vector(y)
     if array is None or array.dtype.kind in "iub" or (array.dtype.kind in "US" and isinstance(y, np.ndarray)):

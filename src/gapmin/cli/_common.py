@@ -23,7 +23,7 @@ class MissingExtraError(ImportError):
     """A package that comes with an extra is not installed."""
 
 
-def require(*names: str, extra: str = "demo") -> None:
+def require(*names: str, extra: str = "cli") -> None:
     """Raise an error that says what to install if one of the packages is missing."""
     missing = []
     for name in names:

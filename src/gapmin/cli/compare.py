@@ -62,7 +62,7 @@ def compare(
         check_not_input("compare", report, [target, *source], "--report")
         check_writable("compare", report, "--report")
         require("jinja2", extra="report")
-    require("pandas", extra="cli")
+    require("pandas")
     with errors_in_one_line("compare", outcome="no report written" if report else "nothing written"):
         from gapmin.study import StudyFiles
 

@@ -27,7 +27,7 @@ def demo(
     """Show the main job on a worked example, then the methods of the paper, on data that is installed."""
     refuse_below_one("demo", splits=splits, jobs=jobs)
     check_writable("demo", out)
-    require(*_NEEDS)
+    require(*_NEEDS, extra="demo")
     try:
         _demo(splits, jobs or -1, out, quick)
     except KeyboardInterrupt:

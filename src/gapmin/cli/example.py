@@ -30,7 +30,7 @@ def example(
     """Write a small worked example: a target, three sources, one of which hurts, and new rows to predict."""
     if study not in STUDIES:
         refuse("example", f"--study is {study}: use {' or '.join(STUDIES)}")
-    require("mlxtend", extra="demo")
+    require("mlxtend", extra="data")
     from gapmin._utils.io import write_atomically
     from gapmin.datasets.examples import EXAMPLES
 

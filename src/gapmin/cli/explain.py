@@ -50,7 +50,7 @@ def explain(
         refuse("explain", "--target and --source go together: give all files that the model was made with, or none")
     if by and target is None:
         refuse("explain", "--by needs the files that the model was made with: add --target and --source")
-    require("pandas", "skops", "rich", extra="cli")
+    require("pandas", "skops", "rich")
     with errors_in_one_line("explain", outcome="nothing changed"):
         from gapmin.study.explaining import explain_files
         from gapmin.study.model import KEPT_ROWS, load_study_model

@@ -50,7 +50,7 @@ def fit(
 ) -> None:
     """Fit a model to the target, with the sources where they help and without them where they do not."""
     _check(out, [target, *source], force, jobs, seed)
-    require("pandas", "skops", "rich", extra="cli")
+    require("pandas", "skops", "rich")
     with errors_in_one_line("fit", outcome="no model written"):
         from gapmin.study import StudyFiles
         from gapmin.study.model import fit_study

@@ -38,7 +38,7 @@ def predict(
 
     If the file has the label column, the error is reported; the label is never used for prediction.
     """
-    require("pandas", "skops", "rich", extra="cli")
+    require("pandas", "skops", "rich")
     place = None if out in (None, _STANDARD_OUTPUT) else out
     if place is not None:
         _check(place, [model, new])

@@ -67,7 +67,7 @@ def tasks(
                 refuse("tasks", f"{printable(str(place))} is there already: name another file, or add --force")
     if figure is not None and figure.suffix.lower() not in (".png", ".svg", ".pdf"):
         refuse("tasks", f"--figure is {printable(str(figure))}: name a file that ends in .png, .svg or .pdf")
-    require("pandas", "skops", "rich", extra="cli")
+    require("pandas", "skops", "rich")
     if figure is not None:
         require("matplotlib")
     with errors_in_one_line("tasks", outcome="nothing written"):

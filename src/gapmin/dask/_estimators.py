@@ -15,6 +15,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from gapmin import boosting
+from gapmin._utils.docstrings import described_as
 from gapmin.boosting.building_blocks import BaseBoosting, compute_scalars
 from gapmin.dask._chunks import matrix
 from gapmin.dask._cluster import on_cluster
@@ -25,7 +26,26 @@ from gapmin.linear import WeightedLogisticRegression
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class OnDask(BaseBoosting):
-    """What a booster does otherwise on a cluster: where rows come from, who trains, and what predictions are."""
+    """What a booster does otherwise on a cluster: where rows come from, who trains, and what predictions are.
+
+    Parameters
+    ----------
+    client : distributed.Client, default=None
+        The cluster to work on. None takes the current client, and where there is none Dask's threads in this process.
+    checkpoint_dir : path, default=None
+        A folder that keeps each round. A fit that was killed goes on after its last one.
+    resample : bool, default=False
+        Train on weighted bootstraps. They depend on `random_state` and on the chunks: not those of the local booster.
+    n_jobs : None
+        Not used: the cluster has workers.
+
+    Attributes
+    ----------
+    sample_weight_ : dask array
+        The last distribution, in the order of the rows given. It lives on the cluster.
+    estimators_ : list
+        The learners, plain ones: `to_local` makes a plain booster of them.
+    """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {"client": [object]}
 
@@ -64,6 +84,7 @@ class OnDask(BaseBoosting):
         Returns
         -------
         self
+            The fitted estimator.
         """
         self._validate_params()
         with on_cluster(self):
@@ -160,7 +181,14 @@ class OnDask(BaseBoosting):
 
 
 class ClassifierOnDask(OnDask):
-    """Votes as Dask arrays."""
+    """Votes as Dask arrays.
+
+    Parameters
+    ----------
+    estimator : estimator, default=None
+        None is `gapmin.linear.WeightedLogisticRegression(lam=0.01)`; else one of these, or a classifier with a fit of
+        Dask's, such as `xgboost.dask.DaskXGBClassifier`.
+    """
 
     def predict_proba(self, X: Any, _stage: int | None = None) -> Any:
         """Return the share of the vote that each class has, as a Dask array.
@@ -231,7 +259,14 @@ class ClassifierOnDask(OnDask):
 
 
 class RegressorOnDask(OnDask):
-    """Means and medians as Dask arrays."""
+    """Means and medians as Dask arrays.
+
+    Parameters
+    ----------
+    estimator : estimator, default=None
+        None is `Ridge()`; else another `Ridge`, a `LinearRegression` (each from one pass of sums for all learners of a
+        round), or a regressor with a fit of Dask's, such as `xgboost.dask.DaskXGBRegressor`.
+    """
 
     def _default_learner(self) -> BaseEstimator:
         return Ridge()
@@ -270,6 +305,7 @@ def _in_same_chunks(y: Any, sample_weight: Any, predicted: Any) -> tuple[Any, An
     return y, weight, predicted
 
 
+@described_as(ClassifierOnDask, OnDask, boosting.GapBoostClassifier, without=())
 @dataclass(eq=False, repr=False, kw_only=True)
 class DaskGapBoostClassifier(ClassifierOnDask, boosting.GapBoostClassifier):
     """gapBoost on Dask arrays and DataFrames: the rounds of `gapmin.GapBoostClassifier`, on rows that live in chunks.
@@ -277,31 +313,6 @@ class DaskGapBoostClassifier(ClassifierOnDask, boosting.GapBoostClassifier):
     X is read anew at every pass and may be larger than memory; weights, errors and disagreement stay with the workers,
     and only sums travel. A round takes about as many passes as Newton's method takes steps, most of the time five to
     eight; its learners share them.
-
-    Parameters
-    ----------
-    estimator : estimator, default=None
-        None is `gapmin.linear.WeightedLogisticRegression(lam=0.01)`; else one of these, or a classifier with a fit of
-        Dask's, such as `xgboost.dask.DaskXGBClassifier`.
-    client : distributed.Client, default=None
-        The cluster to work on. None takes the current client, and where there is none Dask's threads in this process.
-    checkpoint_dir : path, default=None
-        A folder that keeps each round. A fit that was killed goes on after its last one.
-    n_estimators, rho_source, rho_target, gamma_max, exact_cap, target_share, stop_when_perfect, vote, record_gap
-        As in `gapmin.GapBoostClassifier`.
-    resample : bool, default=False
-        Train on weighted bootstraps. They depend on `random_state` and on the chunks: not those of the local booster.
-    n_jobs : None
-        Not used: the cluster has workers.
-    random_state, verbose
-        As in `gapmin.GapBoostClassifier`.
-
-    Attributes
-    ----------
-    sample_weight_ : dask array
-        The last distribution, in the order of the rows given. It lives on the cluster.
-    estimators_, estimator_weights_, estimator_errors_, gap_history_, mass_history_, domains_, classes_, n_features_in_
-        As in `gapmin.GapBoostClassifier`; the learners are plain ones, and `to_local` makes a plain booster of them.
 
     Examples
     --------
@@ -318,55 +329,91 @@ class DaskGapBoostClassifier(ClassifierOnDask, boosting.GapBoostClassifier):
     """
 
 
+@described_as(RegressorOnDask, OnDask, boosting.GapBoostRegressor)
 @dataclass(eq=False, repr=False, kw_only=True)
 class DaskGapBoostRegressor(RegressorOnDask, boosting.GapBoostRegressor):
     """gapBoostR on Dask collections: as `gapmin.GapBoostRegressor`, where rows live as for `DaskGapBoostClassifier`.
 
-    The base learner is `Ridge()` by default, or another `Ridge`, a `LinearRegression` (each from one pass of sums for
-    all learners of a round), or a regressor with a fit of Dask's, such as `xgboost.dask.DaskXGBRegressor`.
+    Examples
+    --------
+    >>> import dask.array as da
+    >>> X = da.random.default_rng(0).normal(size=(60, 3), chunks=(20, 3))
+    >>> y, sample_domain = X[:, 0], da.where(da.arange(60, chunks=20) < 30, -1, 1)
+    >>> DaskGapBoostRegressor(n_estimators=2).fit(X, y, sample_domain=sample_domain).score(X, y) > 0.7
+    True
     """
 
 
+@described_as(ClassifierOnDask, OnDask, boosting.AdaBoostClassifier, without=())
 @dataclass(eq=False, repr=False, kw_only=True)
 class DaskAdaBoostClassifier(ClassifierOnDask, boosting.AdaBoostClassifier):
     """`gapmin.AdaBoostClassifier` on Dask collections.
 
-    Parameters are those of `gapmin.AdaBoostClassifier`, and `client`.
-    See `DaskGapBoostClassifier` for learners and client.
+    Examples
+    --------
+    >>> import dask.array as da
+    >>> X = da.random.default_rng(0).normal(size=(60, 3), chunks=(20, 3))
+    >>> y, sample_domain = X[:, 0] > 0, da.where(da.arange(60, chunks=20) < 30, -1, 1)
+    >>> DaskAdaBoostClassifier(n_estimators=2).fit(X, y, sample_domain=sample_domain).score(X, y) > 0.7
+    True
     """
 
 
+@described_as(RegressorOnDask, OnDask, boosting.AdaBoostRegressor)
 @dataclass(eq=False, repr=False, kw_only=True)
 class DaskAdaBoostRegressor(RegressorOnDask, boosting.AdaBoostRegressor):
     """`gapmin.AdaBoostRegressor` on Dask collections.
 
-    Parameters are those of `gapmin.AdaBoostRegressor`, and `client`.
-    See `DaskGapBoostRegressor` for learners and client.
+    Examples
+    --------
+    >>> import dask.array as da
+    >>> X = da.random.default_rng(0).normal(size=(60, 3), chunks=(20, 3))
+    >>> y, sample_domain = X[:, 0], da.where(da.arange(60, chunks=20) < 30, -1, 1)
+    >>> DaskAdaBoostRegressor(n_estimators=2).fit(X, y, sample_domain=sample_domain).score(X, y) > 0.7
+    True
     """
 
 
+@described_as(ClassifierOnDask, OnDask, boosting.TrAdaBoostClassifier, without=())
 @dataclass(eq=False, repr=False, kw_only=True)
 class DaskTrAdaBoostClassifier(ClassifierOnDask, boosting.TrAdaBoostClassifier):
     """`gapmin.TrAdaBoostClassifier` on Dask collections.
 
-    Parameters are those of `gapmin.TrAdaBoostClassifier`, and `client`.
-    See `DaskGapBoostClassifier` for learners and client.
+    Examples
+    --------
+    >>> import dask.array as da
+    >>> X = da.random.default_rng(0).normal(size=(60, 3), chunks=(20, 3))
+    >>> y, sample_domain = X[:, 0] > 0, da.where(da.arange(60, chunks=20) < 30, -1, 1)
+    >>> DaskTrAdaBoostClassifier(n_estimators=2).fit(X, y, sample_domain=sample_domain).score(X, y) > 0.7
+    True
     """
 
 
+@described_as(RegressorOnDask, OnDask, boosting.TrAdaBoostRegressor)
 @dataclass(eq=False, repr=False, kw_only=True)
 class DaskTrAdaBoostRegressor(RegressorOnDask, boosting.TrAdaBoostRegressor):
     """`gapmin.TrAdaBoostRegressor` on Dask collections.
 
-    Parameters are those of `gapmin.TrAdaBoostRegressor`, and `client`.
-    See `DaskGapBoostRegressor` for learners and client.
+    Examples
+    --------
+    >>> import dask.array as da
+    >>> X = da.random.default_rng(0).normal(size=(60, 3), chunks=(20, 3))
+    >>> y, sample_domain = X[:, 0], da.where(da.arange(60, chunks=20) < 30, -1, 1)
+    >>> DaskTrAdaBoostRegressor(n_estimators=2).fit(X, y, sample_domain=sample_domain).score(X, y) > 0.7
+    True
     """
 
 
+@described_as(ClassifierOnDask, OnDask, boosting.TransferBoostClassifier, without=())
 @dataclass(eq=False, repr=False, kw_only=True)
 class DaskTransferBoostClassifier(ClassifierOnDask, boosting.TransferBoostClassifier):
     """`gapmin.TransferBoostClassifier` on Dask collections.
 
-    Parameters are those of `gapmin.TransferBoostClassifier`, and `client`.
-    See `DaskGapBoostClassifier` for learners and client.
+    Examples
+    --------
+    >>> import dask.array as da
+    >>> X = da.random.default_rng(0).normal(size=(60, 3), chunks=(20, 3))
+    >>> y, sample_domain = X[:, 0] > 0, da.where(da.arange(60, chunks=20) < 30, -1, 1)
+    >>> DaskTransferBoostClassifier(n_estimators=2).fit(X, y, sample_domain=sample_domain).score(X, y) > 0.7
+    True
     """

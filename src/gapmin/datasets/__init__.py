@@ -38,6 +38,11 @@ __all__ = [
 def embedded_problems() -> list[TransferProblem]:
     """Return every transfer problem whose data comes with the installed packages: no download, no file to provide.
 
+    Returns
+    -------
+    list of TransferProblem
+        Classification first.
+
     Examples
     --------
     >>> from gapmin.datasets import embedded_problems

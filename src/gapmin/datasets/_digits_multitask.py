@@ -52,6 +52,7 @@ def load_digits_multitask(collection: Literal["embedded", "published", "paper"] 
     Returns
     -------
     MultitaskProblem
+        The three tasks.
 
     Raises
     ------

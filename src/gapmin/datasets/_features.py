@@ -82,6 +82,7 @@ def load_pacs_features(network: str = "alexnet-features", size: int = ARCHIVE_SI
     Returns
     -------
     MultitaskProblem
+        The four tasks.
 
     Examples
     --------

@@ -36,6 +36,13 @@ class MultitaskSplit(NamedTuple):
         Their labels.
     sample_task_test : ndarray
         Their tasks.
+
+    Examples
+    --------
+    >>> from gapmin.datasets import load_digits_multitask
+    >>> split = load_digits_multitask().split(0)
+    >>> sorted(set(split.sample_task.tolist()))
+    ['digits', 'mnist', 'mnist_m']
     """
 
     X: NDArray[Any]
@@ -140,6 +147,7 @@ class MultitaskProblem:
         Returns
         -------
         iterator of MultitaskSplit
+            One for each seed.
         """
         self._counts(train_size)
         return (self.split(k, train_size, random_state) for k in range(n_splits))

@@ -81,6 +81,7 @@ def load_newsgroups(
     Returns
     -------
     TransferProblem, or a list of the six
+        One problem, or all of them.
 
     Raises
     ------

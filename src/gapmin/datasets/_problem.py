@@ -34,6 +34,14 @@ class Split(NamedTuple):
         The other rows of the target.
     y_test : ndarray
         Their labels.
+
+    Examples
+    --------
+    >>> from gapmin.datasets import load_digits_transfer
+    >>> problem = load_digits_transfer("digits")
+    >>> split = problem.split(0)
+    >>> split.X.shape[0] == split.sample_domain.size
+    True
     """
 
     X: NDArray[Any]
@@ -157,6 +165,7 @@ class TransferProblem:
         Returns
         -------
         iterator of Split
+            One for each seed.
         """
         self._count(train_size)
         return (self.split(k, train_size, random_state) for k in range(n_splits))

@@ -193,6 +193,7 @@ def make_friedman_transfer(
     Returns
     -------
     TransferProblem
+        The problem.
 
     Examples
     --------

@@ -107,6 +107,7 @@ class NetworkEstimator(TrainingConfig, BaseEstimator):
         Returns
         -------
         self
+            The fitted estimator.
         """
         if self.checkpoint_dir is not None and not isinstance(self.random_state, Integral):
             raise ValueError(

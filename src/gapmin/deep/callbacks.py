@@ -22,6 +22,19 @@ class Callback:
 
     A callback that keeps something between epochs returns it from `state_dict` and takes it back in `load_state_dict`,
     as plain numbers, texts, lists, dicts and tensors. Then a run that is killed and resumed ends as if it had not been.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from gapmin.deep import Callback, MultitaskClassifier
+    >>> rng = np.random.default_rng(0)
+    >>> X, task = rng.normal(size=(80, 3)), np.repeat(["a", "b"], 40)
+    >>> class Print(Callback):
+    ...     def epoch(self, trainer, record):
+    ...         print("epoch", record["epoch"])
+    >>> clf = MultitaskClassifier(epochs=2, callbacks=[Print()]).fit(X, X[:, 0] > 0, sample_task=task)
+    epoch 1
+    epoch 2
     """
 
     def begin(self, trainer: Trainer) -> None:
@@ -94,6 +107,17 @@ class EarlyStopping(Callback):
         What counts as a fall.
     restore_best : bool, default=True
         Whether the weights of the best epoch come back at the end.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from gapmin.deep import EarlyStopping, MultitaskClassifier
+    >>> rng = np.random.default_rng(0)
+    >>> X, task = rng.normal(size=(80, 3)), np.repeat(["a", "b"], 40)
+    >>> stop = EarlyStopping(patience=2)
+    >>> clf = MultitaskClassifier(epochs=50, callbacks=[stop], validation_fraction=0.25, random_state=0)
+    >>> len(clf.fit(X, rng.integers(2, size=80), sample_task=task).history_) < 50  # the labels are random
+    True
     """
 
     monitor: str = "validation_loss"
@@ -134,6 +158,11 @@ class EarlyStopping(Callback):
             The loop that calls.
         record : dict
             What is known of the epoch, by name.
+
+        Returns
+        -------
+        bool
+            Whether to stop.
         """
         if self.monitor not in record:
             raise ValueError(f"EarlyStopping watches {self.monitor!r}, which is not among {sorted(record)}: name one")
@@ -196,6 +225,20 @@ class CSVLogger(Callback):
     ----------
     path : str or Path
         The file to write.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> import numpy as np
+    >>> from gapmin.deep import CSVLogger, MultitaskClassifier
+    >>> rng = np.random.default_rng(0)
+    >>> X, task = rng.normal(size=(80, 3)), np.repeat(["a", "b"], 40)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = Path(folder) / "history.csv"
+    ...     clf = MultitaskClassifier(epochs=2, callbacks=[CSVLogger(path)]).fit(X, X[:, 0] > 0, sample_task=task)
+    ...     len(path.read_text().splitlines())
+    3
     """
 
     def __init__(self, path: str | os.PathLike[str]) -> None:

@@ -125,6 +125,8 @@ class MultitaskClassifier(DiagnosedClassifier):
         The copies of `callbacks` that saw the fit.
     n_features_in_ : int
         Columns seen in `fit`.
+    input_shape_ : tuple of int
+        The shape of a row: one number for tables, three for images.
 
     Examples
     --------
@@ -178,7 +180,7 @@ devices, strategy, accelerator, timeout, channels_last, random_state, verbose
         What labels are standardised with.
     bin_edges_ : ndarray
         Between the bins.
-    tasks_, history_, relation_, objective_, callbacks_, n_features_in_
+    tasks_, history_, relation_, objective_, callbacks_, n_features_in_, input_shape_
         As in `MultitaskClassifier`; losses are of scaled labels.
 
     Examples
@@ -243,7 +245,7 @@ channels_last, random_state, verbose
     ----------
     relation_ : ndarray of shape (n_tasks, n_tasks)
         Gamma: the weight that task j (row) gives to task k.
-    classes_, tasks_, history_, objective_, n_features_in_
+    classes_, tasks_, history_, objective_, callbacks_, n_features_in_, input_shape_
         As in `MultitaskClassifier`.
 
     Examples

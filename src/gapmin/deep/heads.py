@@ -107,7 +107,13 @@ class TaskHeads(nn.Module):
             self.weight2[k], self.bias2[k] = second.weight, second.bias
 
     def extra_repr(self) -> str:
-        """Say the sizes."""
+        """Say the sizes.
+
+        Returns
+        -------
+        str
+            What `repr` shows.
+        """
         return (
             f"n_tasks={self.n_tasks}, in_features={self.in_features}, hidden={self.hidden}, "
             f"n_classes={self.n_classes}, activation={self.activation!r}"
@@ -122,6 +128,11 @@ class TaskHeads(nn.Module):
             The features of the rows of all tasks, one task after the other.
         sizes : sequence of int
             How many rows each task has.
+
+        Returns
+        -------
+        HeadOutputs
+            A row for each row given.
         """
         act = ACTIVATIONS[self.activation]
         present = [k for k, size in enumerate(sizes) if size] or [0]
@@ -196,6 +207,11 @@ class TaskHeads(nn.Module):
             The features of the rows of all tasks, one task after the other.
         sizes : sequence of int
             How many rows each task has.
+
+        Returns
+        -------
+        HeadOutputs
+            For each head a row for each row given.
         """
         if not self.hidden:
             flat = F.linear(z, self.weight2.flatten(0, 1), self.bias2.flatten())

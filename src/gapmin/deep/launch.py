@@ -242,5 +242,5 @@ def _silence_error(
     return RuntimeError(
         f"process {rank} of {len(workers)} (process id {workers[rank].pid}) gave no sign of life for "
         f"{monitor.seconds[rank]:.0f} s, as one that is stopped (timeout is {monitor.timeout:g} s), and was ended: "
-        f"{resume_hint(checkpoint_dir)}; where such a pause is no fault, set a longer timeout"
+        f"{resume_hint(checkpoint_dir)}. If such a pause is no fault, set a longer timeout"
     )

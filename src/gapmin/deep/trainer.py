@@ -143,6 +143,11 @@ class Trainer(TrainingConfig):
             To measure the error on after each epoch.
         holdout : TaskRows, optional
             For the objective to look at after each epoch.
+
+        Returns
+        -------
+        list of Record
+            One for each epoch.
         """
         self.validates = validation is not None
         rows.split_in_halves(self.seed)
@@ -225,6 +230,11 @@ class Trainer(TrainingConfig):
         ----------
         batch : Batch
             Rows of every task.
+
+        Returns
+        -------
+        Step
+            The losses of the batch.
         """
         self.torch_optimizer.zero_grad(set_to_none=True)
         step = self._forward(batch)

@@ -87,6 +87,12 @@ class RandomRotation(RandomTransform):
     ----------
     degrees : float, default=10
         The largest angle.
+
+    Examples
+    --------
+    >>> import torch
+    >>> RandomRotation(15)(torch.rand(5, 1, 8, 8)).shape
+    torch.Size([5, 1, 8, 8])
     """
 
     degrees: float = 10
@@ -121,6 +127,12 @@ class RandomScale(RandomTransform):
     ----------
     smallest, largest : float, default=0.9 and 1.1
         What the size is multiplied by: a factor between these, uniform in its logarithm.
+
+    Examples
+    --------
+    >>> import torch
+    >>> RandomScale(0.8, 1.2)(torch.rand(5, 1, 8, 8)).shape
+    torch.Size([5, 1, 8, 8])
     """
 
     smallest: float = 0.9
@@ -154,6 +166,12 @@ class RandomFlip(RandomTransform):
     ----------
     probability : float, default=0.5
         How often an image is flipped.
+
+    Examples
+    --------
+    >>> import torch
+    >>> RandomFlip()(torch.rand(5, 1, 8, 8)).shape
+    torch.Size([5, 1, 8, 8])
     """
 
     probability: float = 0.5

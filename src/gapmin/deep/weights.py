@@ -156,6 +156,7 @@ def pretrained(name: str) -> nn.Module:
     Returns
     -------
     nn.Module
+        With the weights of ImageNet.
 
     Examples
     --------

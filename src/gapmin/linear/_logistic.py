@@ -111,6 +111,7 @@ class WeightedLogisticRegression(LinearClassifierMixin, SparseCoefMixin, BaseEst
         Returns
         -------
         self
+            The fitted estimator.
         """
         self._validate_params()
         check_labels(y, classes=True)

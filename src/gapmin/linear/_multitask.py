@@ -53,6 +53,7 @@ class MultitaskSetting(LinearSetting):
         Returns
         -------
         self
+            The fitted estimator.
         """
         features, labels, weight = self._check_rows(X, y, sample_weight)
         task = check_tasks(sample_task, labels.size)

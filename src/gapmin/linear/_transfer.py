@@ -45,6 +45,7 @@ class TransferSetting(LinearSetting):
         Returns
         -------
         self
+            The fitted estimator.
         """
         rows, labels, domain, weight, used = self._check_transfer(X, y, sample_domain, sample_weight)
         with np.errstate(over="ignore"):  # a bound that overflows is infinite

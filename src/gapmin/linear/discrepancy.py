@@ -45,6 +45,16 @@ class Discrepancy:
         What has to be true for `value` to be what `kind` says.
     hypothesis : ndarray of shape (n_features,) or (n_features + 1,), or None
         The h that attains `value`, the coefficient of the constant feature last; None for an upper bound.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from gapmin.linear import y_discrepancy
+    >>> X = np.random.default_rng(0).normal(size=(40, 2))
+    >>> y = np.sign(X[:, 0])
+    >>> found = y_discrepancy((X, y), (X, -y), radius=1.0)  # the source has it the other way round
+    >>> found.kind, found.value > 0
+    ('estimate', True)
     """
 
     value: float
@@ -100,6 +110,7 @@ def y_discrepancy(
     Returns
     -------
     Discrepancy
+        The value, and the hypothesis that has it.
 
     Examples
     --------

@@ -15,6 +15,7 @@ from sklearn.utils import check_array
 from sklearn.utils._param_validation import HasMethods
 from sklearn.utils.validation import _check_y, check_consistent_length, check_is_fitted, validate_data
 
+from gapmin._utils.docstrings import described_as
 from gapmin.linear._bounds import Constants, Form, uniform_terms
 from gapmin.linear._setting import NumericLabels, effective_size
 from gapmin.linear._transfer import TransferClassifierMixin
@@ -114,6 +115,8 @@ class FeatureTransferClassifier(TransferClassifierMixin, FeatureTransfer):
         With the parts "source" and "target".
     transformer_ : transformer
         Phi, where one was given.
+    sample_weight_, domain_weight_
+        As in `InstanceWeightingClassifier`: every row counts the same.
     classes_ : ndarray of shape (2,)
         The classes, sorted.
 
@@ -132,13 +135,16 @@ class FeatureTransferClassifier(TransferClassifierMixin, FeatureTransfer):
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
+@described_as(FeatureTransferClassifier)
 class FeatureTransferRegressor(NumericLabels, FeatureTransfer):
     r"""Linear regression on a representation of target and source (Sec. 4.1.2).
 
     Minimises :math:`\frac1N \sum_i \ell(\langle h, \Phi(x_i)\rangle, y_i) + \lambda \|h\|^2` over all rows.
 
-    Parameters and attributes are those of `FeatureTransferClassifier`, but for `classes_` and
-    the loss: "squared" or "absolute", default="squared".
+    Parameters
+    ----------
+    loss : "squared" or "absolute", default="squared"
+        What a wrong prediction costs.
 
     Examples
     --------

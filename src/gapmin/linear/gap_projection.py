@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils._param_validation import Interval, StrOptions
 
+from gapmin._utils.docstrings import described_as
 from gapmin._utils.typing import Array
 from gapmin.linear._bilevel import InnerProblem, TwoDomainGap, assign_folds, minimise_psi
 from gapmin.linear._exact import LEAST_PENALTY
@@ -232,6 +233,7 @@ class GapProjectionClassifier(TransferClassifierMixin, GapProjection):
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
+@described_as(GapProjectionClassifier)
 class GapProjectionRegressor(NumericLabels, GapProjection):
     r"""Linear regression on a projection of target and source that is learnt with the gap in the objective (Sec. 5).
 
@@ -239,7 +241,10 @@ class GapProjectionRegressor(NumericLabels, GapProjection):
     \lambda \|h\|^2 + \lambda_1 \nabla(P)`, the gap that of Definition 11. Not convex: the better of two stationary
     points, found from the principal components and from the P without the gap.
 
-    Parameters and attributes are those of `GapProjectionClassifier`, but for `classes_` and the loss: "squared".
+    Parameters
+    ----------
+    loss : "squared", default="squared"
+        What a wrong prediction costs.
 
     Examples
     --------

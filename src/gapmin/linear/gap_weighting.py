@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils._param_validation import Interval, StrOptions
 
+from gapmin._utils.docstrings import described_as
 from gapmin._utils.typing import Array
 from gapmin.linear._bilevel import (
     InnerProblem,
@@ -102,6 +103,7 @@ class GapWeighting(WeightedSetting):
         Returns
         -------
         self
+            The fitted estimator.
         """
         rows, labels, domain, multiplicity, used = self._check_transfer(X, y, sample_domain, sample_weight)
         if rows.shape[1] > MOST_FEATURES:
@@ -291,6 +293,7 @@ class GapWeightingClassifier(TransferClassifierMixin, GapWeighting):
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
+@described_as(GapWeightingClassifier)
 class GapWeightingRegressor(NumericLabels, GapWeighting):
     r"""Linear regression under weights that minimise the performance gap (Sec. 5).
 
@@ -298,8 +301,10 @@ class GapWeightingRegressor(NumericLabels, GapWeighting):
     \lambda \|h\|^2 + \lambda_1 \nabla(\Gamma) + \lambda_2 \|\Gamma\|^2`. Not convex: a stationary
     point, the best of several starts.
 
-    Parameters and attributes are those of `GapWeightingClassifier`, but for `classes_` and
-    the loss: "squared".
+    Parameters
+    ----------
+    loss : "squared", default="squared"
+        What a wrong prediction costs.
 
     Examples
     --------

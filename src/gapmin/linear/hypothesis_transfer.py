@@ -15,6 +15,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
+from gapmin._utils.docstrings import described_as
 from gapmin._utils.typing import Array
 from gapmin.gap import PerformanceGap, RiskBound
 from gapmin.linear._bilevel import minimise_psi
@@ -317,6 +318,8 @@ class HypothesisTransferClassifier(TransferClassifierMixin, HypothesisTransfer):
         The constant.
     gap_ : PerformanceGap
         With the part "target".
+    sample_weight_ : ndarray of shape (n_rows,)
+        The same for each row of the target, and 0 for others.
     xi_ : ndarray of shape (n_hypotheses,)
         The weights of the hypotheses.
     objective_history_ : ndarray
@@ -343,13 +346,16 @@ class HypothesisTransferClassifier(TransferClassifierMixin, HypothesisTransfer):
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
+@described_as(HypothesisTransferClassifier)
 class HypothesisTransferRegressor(NumericLabels, HypothesisTransfer):
     r"""Linear regression near a mixture of hypotheses learnt elsewhere (Sec. 4.1.3).
 
     Minimises :math:`\frac1{N_T} \sum_i \ell(\langle h, x_i\rangle, y_i) + \lambda \|h - \langle H, \Xi\rangle\|^2`.
 
-    Parameters and attributes are those of `HypothesisTransferClassifier`, but for `classes_` and
-    the loss: "squared" or "absolute", default="squared".
+    Parameters
+    ----------
+    loss : "squared" or "absolute", default="squared"
+        What a wrong prediction costs.
 
     Examples
     --------

@@ -17,6 +17,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
+from gapmin._utils.docstrings import described_as
 from gapmin._utils.typing import Array
 from gapmin.gap import PerformanceGap, RiskBound
 from gapmin.linear._bilevel import InnerProblem
@@ -295,13 +296,16 @@ class InstanceWeightingClassifier(TransferClassifierMixin, InstanceWeighting):
 
 
 @dataclass(eq=False, repr=False)
+@described_as(InstanceWeightingClassifier)
 class InstanceWeightingRegressor(NumericLabels, InstanceWeighting):
     r"""Linear regression on weighted rows of target and source (Sec. 4.1.1).
 
     Minimises :math:`\sum_i \gamma_i \ell(\langle h, x_i\rangle, y_i) + \lambda \|h\|^2` with weights that sum to one.
 
-    Parameters and attributes are those of `InstanceWeightingClassifier`, but for `classes_` and
-    the loss: "squared" or "absolute", default="squared".
+    Parameters
+    ----------
+    loss : "squared" or "absolute", default="squared"
+        What a wrong prediction costs.
 
     Examples
     --------

@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn.utils._param_validation import Interval
 
+from gapmin._utils.docstrings import described_as
 from gapmin._utils.typing import Array
 from gapmin.linear._bounds import Form
 from gapmin.linear._coupled import CoupledTasks, Stability, fit_coupled, single_and_pooled_gap
@@ -110,13 +111,16 @@ class ParameterSharingClassifier(MultitaskClassifierMixin, ParameterSharing):
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
+@described_as(ParameterSharingClassifier)
 class ParameterSharingRegressor(MultitaskRegressorMixin, ParameterSharing):
     r"""Linear regressions that share a part: h_k = w_0 + w_k (Sec. 4.2.2).
 
     Minimises :math:`\frac1K \sum_k [L_{S_k}(w_0 + w_k) + \lambda_0 \|w_0\|^2 + \lambda \|w_k\|^2]`.
 
-    Parameters and attributes are those of `ParameterSharingClassifier`, but for `classes_` and
-    the loss: "squared" or "absolute", default="squared".
+    Parameters
+    ----------
+    loss : "squared" or "absolute", default="squared"
+        What a wrong prediction costs.
 
     Examples
     --------

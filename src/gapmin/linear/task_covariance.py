@@ -11,6 +11,7 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils._param_validation import Interval
 
+from gapmin._utils.docstrings import described_as
 from gapmin._utils.typing import Array
 from gapmin.gap import PerformanceGap
 from gapmin.linear._bilevel import minimise_psi
@@ -305,13 +306,16 @@ class TaskCovarianceClassifier(MultitaskClassifierMixin, TaskCovariance):
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
+@described_as(TaskCovarianceClassifier)
 class TaskCovarianceRegressor(MultitaskRegressorMixin, TaskCovariance):
     r"""Linear regressions coupled by a covariance of the tasks (Sec. 4.2.3).
 
     Minimises :math:`\frac1K \sum_k L_{S_k}(h_k) + \mathrm{tr}(H^\top \Omega^{-1} H)`.
 
-    Parameters and attributes are those of `TaskCovarianceClassifier`, but for `classes_` and
-    the loss: "squared" or "absolute", default="squared".
+    Parameters
+    ----------
+    loss : "squared" or "absolute", default="squared"
+        What a wrong prediction costs.
 
     Examples
     --------

@@ -14,6 +14,7 @@ import numpy as np
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
+from gapmin._utils.docstrings import described_as
 from gapmin._utils.typing import Array
 from gapmin.gap import PerformanceGap, RiskBound
 from gapmin.linear._bilevel import InnerProblem, minimise_psi
@@ -336,13 +337,16 @@ class TaskWeightingClassifier(MultitaskClassifierMixin, TaskWeighting):
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
+@described_as(TaskWeightingClassifier)
 class TaskWeightingRegressor(MultitaskRegressorMixin, TaskWeighting):
     r"""Linear regressions, each trained on a weighted mix of all tasks (Sec. 4.2.1).
 
     For each task j minimises :math:`\sum_k \gamma^j_k L_{S_k}(h) + \lambda \|h\|^2` with weights that sum to one.
 
-    Parameters and attributes are those of `TaskWeightingClassifier`, but for `classes_` and
-    the loss: "squared" or "absolute", default="squared".
+    Parameters
+    ----------
+    loss : "squared" or "absolute", default="squared"
+        What a wrong prediction costs.
 
     Examples
     --------

@@ -53,6 +53,7 @@ def class_wasserstein(
     Returns
     -------
     dict of class to float
+        The distance for each class that both have.
 
     Examples
     --------
@@ -86,7 +87,9 @@ def class_wasserstein_matrix(
     Returns
     -------
     tasks : ndarray of shape (n_tasks,)
+        In the order of the rows of `distances`.
     classes : ndarray of shape (n_classes,)
+        In the order of its last axis.
     distances : ndarray of shape (n_tasks, n_tasks, n_classes)
         Symmetric in the tasks; 0 between a task and itself.
 

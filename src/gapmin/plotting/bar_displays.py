@@ -21,6 +21,11 @@ def bars_height(n_bars: int) -> float:
     ----------
     n_bars : int
         How many bars there are.
+
+    Returns
+    -------
+    float
+        Inches.
     """
     return 0.95 + 0.215 * max(n_bars, 3)
 
@@ -75,6 +80,11 @@ class BarsDisplay(_Display):
         ----------
         ax : matplotlib axes, optional
             Where to draw; None makes a figure.
+
+        Returns
+        -------
+        self
+            The display.
         """
         ax = self._axes(ax, self.size, grid="x")
         names = list(dict.fromkeys(name for each in self.values.values() for name in each))

@@ -75,6 +75,11 @@ class ErrorCurveDisplay(_Display):
         ----------
         ax : matplotlib axes, optional
             Where to draw; None makes a figure.
+
+        Returns
+        -------
+        self
+            The display.
         """
         ax = self._axes(ax)
         self.lines_ = []
@@ -169,6 +174,11 @@ class SensitivityDisplay(_Display):
         ----------
         ax : matplotlib axes, optional
             Where to draw; None makes a figure.
+
+        Returns
+        -------
+        self
+            The display.
         """
         ax = self._axes(ax)
         # The colours that the methods have in an `ErrorCurveDisplay` of the same order.

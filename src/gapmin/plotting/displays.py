@@ -111,6 +111,11 @@ class WeightMassDisplay(_Display):
         ----------
         ax : matplotlib axes, optional
             Where to draw; None makes a figure.
+
+        Returns
+        -------
+        self
+            The display.
         """
         ax = self._axes(ax)
         several = (self.domains > 0).sum() > 1
@@ -136,6 +141,17 @@ class DisagreementDisplay(_Display):
         The axes and the figure that hold it.
     lines_ : list of matplotlib's Line2D
         The lines, by name.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from gapmin import GapBoostClassifier
+    >>> from gapmin.plotting import DisagreementDisplay
+    >>> X = np.arange(40.0).reshape(-1, 1)
+    >>> y, sample_domain = (X[:, 0] % 10 > 4).astype(int), np.repeat([-1, 1], [10, 30])
+    >>> display = DisagreementDisplay.from_estimator(GapBoostClassifier().fit(X, y, sample_domain=sample_domain))
+    >>> display.ax_.get_xlabel()
+    'round'
     """
 
     def __init__(self, *, disagreement: ArrayLike) -> None:
@@ -162,6 +178,11 @@ class DisagreementDisplay(_Display):
         ----------
         ax : matplotlib axes, optional
             Where to draw; None makes a figure.
+
+        Returns
+        -------
+        self
+            The display.
         """
         ax = self._axes(ax)
         ax.set(xlabel="round", ylabel="weight in disagreement (%)")
@@ -186,6 +207,13 @@ class EpochDisplay(_Display):
         The axes and the figure that hold it.
     lines_ : list of matplotlib's Line2D
         The lines, by name.
+
+    Examples
+    --------
+    >>> from gapmin.plotting import EpochDisplay
+    >>> display = EpochDisplay(curves={"gapMTNN": [3.0, 2.0, 1.5], "Uniform": [3.0, 2.5, 2.0]}, unit="loss").plot()
+    >>> display.ax_.get_ylabel()
+    'loss'
     """
 
     def __init__(self, *, curves: Mapping[str, ArrayLike], unit: str) -> None:
@@ -199,6 +227,11 @@ class EpochDisplay(_Display):
         ----------
         ax : matplotlib axes, optional
             Where to draw; None makes a figure.
+
+        Returns
+        -------
+        self
+            The display.
         """
         ax = self._axes(ax)
         ax.set(xlabel="epoch", ylabel=self.unit)

@@ -30,6 +30,14 @@ class Figure:
         What is shown, in a few words; also what a screen reader says.
     size : (float, float)
         Width and height in inches.
+
+    Examples
+    --------
+    >>> from gapmin.plotting import EpochDisplay, Figure, draw_svg
+    >>> display = EpochDisplay(curves={"gapMTNN": [3.0, 2.0, 1.5]}, unit="loss")
+    >>> figure = Figure(display.plot, "The loss falls.", "Loss by epoch")
+    >>> "<svg" in draw_svg(figure)
+    True
     """
 
     draw: Callable[[Any], Any]
@@ -47,6 +55,11 @@ def draw_svg(figure: Figure, *, transparent: bool = False) -> str:
         What to draw.
     transparent : bool, default=False
         Draw no white ground: whoever shows it brings one.
+
+    Returns
+    -------
+    str
+        The element.
     """
     from html import escape
 
@@ -66,6 +79,11 @@ def draw_png(figure: Figure) -> bytes:
     ----------
     figure : Figure
         What to draw.
+
+    Returns
+    -------
+    bytes
+        The file.
     """
     buffer = io.BytesIO()
     with _drawn(figure) as canvas:

@@ -1,9 +1,9 @@
-"""Displays of points with intervals: the evidence for each source, and what other figures share with it."""
+"""The odds for or against each source, and how figures show names."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from math import isfinite, log, nan
+from math import isfinite, nan
 from typing import Any, Self
 
 from .bar_displays import WIDTH, bars_height
@@ -17,11 +17,12 @@ VERDICT_STYLES = {
 }
 """Colour and shape of each verdict, which is also written beside the point."""
 
-CLEAR_EVIDENCE = log(19)
-"""Nats from which on a source is used, or left out if they are against it."""
+CLEAR_ODDS = 19.0
+"""From which on a source is used, or left out if they are against it."""
 
-STANDARD_ERRORS = 1.96
-DASHES = (0, (4, 3))
+WIDEST_ODDS = 10_000.0
+"""Odds beyond this are drawn as this."""
+
 _LONGEST = 24
 
 
@@ -32,6 +33,11 @@ def figure_names(names: Sequence[str]) -> list[str]:
     ----------
     names : sequence of str
         The names.
+
+    Returns
+    -------
+    list of str
+        In the order given.
 
     Examples
     --------
@@ -45,54 +51,16 @@ def figure_names(names: Sequence[str]) -> list[str]:
     return made
 
 
-class IntervalDisplay(_Display):
-    """Rows of points with intervals, from the top, beside a vertical line that they are read against."""
+class EvidenceDisplay(_Display):
+    """The odds for or against each source, a point with a line from even odds, and the verdict beside it.
 
-    def _draw_intervals(
-        self,
-        ax: Any,
-        rows: Mapping[str, tuple[float, float, float]],
-        styles: Mapping[str, tuple[str, str]],
-        line: float | None = None,
-        line_name: str = "",
-    ) -> None:
-        """Draw mean, low and high of each row in its colour and marker, and name the rows and the line, if any."""
-        self.points_: dict[str, Any] = {}
-        self.intervals_: dict[str, Any] = {}
-        for row, (name, (mean, low, high)) in enumerate(rows.items()):
-            color, marker = styles[name]
-            (self.intervals_[name],) = ax.plot([low, high], [row, row], color=color, linewidth=1.8)
-            (self.points_[name],) = ax.plot([mean], [row], color=color, marker=marker, markersize=7, linestyle="none")
-        ax.set_yticks(range(len(rows)), list(map(str, rows)))
-        ax.set_ylim(len(rows) - 0.4, -0.6)
-        ax.tick_params(axis="y", length=0)
-        ax.spines["left"].set_visible(False)
-        ax.margins(x=0.06)
-        if line is None:
-            return
-        ax.axvline(line, color=INK, linewidth=0.9, linestyle=DASHES, zorder=1)
-        ax.annotate(
-            line_name,
-            (line, 1),
-            (0, 3),
-            xycoords=("data", "axes fraction"),
-            textcoords="offset points",
-            ha="center",
-            color=INK,
-            fontsize=8.5,
-            annotation_clip=False,
-        )
-
-
-class EvidenceDisplay(IntervalDisplay):
-    """The evidence for each source, a point with its interval, and the verdict beside it.
-
-    Dashed lines stand at odds of 19 to 1 against a source and for it.
+    Dashed lines stand at odds of 19 to 1 against a source and for it: there verdicts change.
 
     Parameters
     ----------
-    evidence : mapping of name to (nats, low, high)
-        From the top; above 0 speaks for the source. What is not finite is not drawn.
+    odds : mapping of name to float
+        From the top: the Bayes factor of each source, above 1 if the rows speak for it. Odds beyond 10,000 to 1 are
+        drawn as these. What is not finite is not drawn.
     verdicts : mapping of name to str
         "use", "leave out", "no evidence either way" or "not needed beside the others".
 
@@ -100,29 +68,28 @@ class EvidenceDisplay(IntervalDisplay):
     ----------
     ax_, figure_ : matplotlib's Axes and Figure
         The axes and the figure that hold it.
-    points_, intervals_ : dict of name to matplotlib's Line2D
-        The points and the lines, by name.
+    points_, bars_ : dict of name to matplotlib's Line2D
+        The points and the lines from even odds, by name.
     size : (float, float)
         Inches that all sources need: the size to give to a `Figure`.
 
     Examples
     --------
-    >>> from gapmin.plotting.evidence_displays import EvidenceDisplay
-    >>> evidence = {"north": (6.0, 4.0, 8.0), "south": (-1.0, -3.0, 1.0)}
+    >>> from gapmin.plotting import EvidenceDisplay
     >>> verdicts = {"north": "use", "south": "no evidence either way"}
-    >>> display = EvidenceDisplay(evidence=evidence, verdicts=verdicts).plot()
+    >>> display = EvidenceDisplay(odds={"north": 400.0, "south": 0.4}, verdicts=verdicts).plot()
     >>> [text.get_text() for text in display.ax_.texts]
     ['use', 'no evidence either way']
     """
 
-    def __init__(self, *, evidence: Mapping[str, tuple[float, float, float]], verdicts: Mapping[str, str]) -> None:
-        if not evidence:
+    def __init__(self, *, odds: Mapping[str, float], verdicts: Mapping[str, str]) -> None:
+        if not odds:
             raise ValueError("there is no source to draw: give at least one")
-        for name in evidence:
+        for name in odds:
             if verdicts.get(name) not in VERDICT_STYLES:
                 known = ", ".join(map(repr, VERDICT_STYLES))
                 raise ValueError(f"the verdict of {name!r} is {verdicts.get(name)!r}: use one of {known}")
-        self.evidence = dict(evidence)
+        self.odds = dict(odds)
         self.verdicts = dict(verdicts)
 
     @classmethod
@@ -135,20 +102,21 @@ class EvidenceDisplay(IntervalDisplay):
             What `evidence_` of an estimator or `rank_sources` has.
         ax : matplotlib's Axes, optional
             Where to draw; None makes a figure.
+
+        Returns
+        -------
+        EvidenceDisplay
+            What was drawn.
         """
-        errors = {each.sources: each.evidence_error for each in evidence.hypotheses}
         names = figure_names([each.name for each in evidence.sources])
-        found = {}
-        for name, each in zip(names, evidence.sources, strict=True):
-            half = STANDARD_ERRORS * errors.get((each.number,), 0.0)
-            found[name] = (each.evidence, each.evidence - half, each.evidence + half)
+        odds = {name: each.bayes_factor for name, each in zip(names, evidence.sources, strict=True)}
         verdicts = {name: each.verdict for name, each in zip(names, evidence.sources, strict=True)}
-        return cls(evidence=found, verdicts=verdicts).plot(ax)
+        return cls(odds=odds, verdicts=verdicts).plot(ax)
 
     @property
     def size(self) -> tuple[float, float]:
         """Width and height in inches at which the names do not overlap."""
-        return WIDTH, bars_height(len(self.evidence))
+        return WIDTH, bars_height(len(self.odds))
 
     def plot(self, ax: Any = None) -> Self:
         """Draw on `ax`, or on a new figure.
@@ -157,28 +125,40 @@ class EvidenceDisplay(IntervalDisplay):
         ----------
         ax : matplotlib axes, optional
             Where to draw; None makes a figure.
+
+        Returns
+        -------
+        EvidenceDisplay
+            Itself.
         """
         ax = self._axes(ax, self.size, grid="x")
-        styles = {name: VERDICT_STYLES[self.verdicts[name]] for name in self.evidence}
-        rows = {
-            name: values if all(map(isfinite, values)) else (nan, nan, nan) for name, values in self.evidence.items()
-        }
-        for row, name in enumerate(rows):
-            # Outside, where no interval can pass.
+        ax.set_xscale("log")
+        self.points_: dict[str, Any] = {}
+        self.bars_: dict[str, Any] = {}
+        for row, (name, odds) in enumerate(self.odds.items()):
+            color, marker = VERDICT_STYLES[self.verdicts[name]]
+            place = min(max(odds, 1 / WIDEST_ODDS), WIDEST_ODDS) if isfinite(odds) else nan
+            (self.bars_[name],) = ax.plot([1, place], [row, row], color=color, linewidth=1.8)
+            (self.points_[name],) = ax.plot([place], [row], color=color, marker=marker, markersize=7, linestyle="none")
             ax.annotate(
                 self.verdicts[name],
-                (1.02, row),
+                (1.02, row),  # outside, where no line can pass
                 xycoords=("axes fraction", "data"),
                 va="center",
-                color=styles[name][0],
+                color=color,
                 annotation_clip=False,
             )
-        self._draw_intervals(ax, rows, styles)
-        ax.axvline(0, color=INK, linewidth=0.9)
-        for threshold in (-CLEAR_EVIDENCE, CLEAR_EVIDENCE):
-            ax.axvline(threshold, color=INK, linewidth=0.9, linestyle=DASHES)
-        ax.set_xlabel("evidence in nats, 95% interval; dashed: odds of 19 to 1")
+        for line, style in ((1, "-"), (1 / CLEAR_ODDS, (0, (4, 3))), (CLEAR_ODDS, (0, (4, 3)))):
+            ax.axvline(line, color=INK, linewidth=0.9, linestyle=style, zorder=1)
+        ax.set_yticks(range(len(self.odds)), list(self.odds))
+        ax.set_ylim(len(self.odds) - 0.4, -0.6)
+        ax.tick_params(axis="y", length=0)
+        ax.spines["left"].set_visible(False)
+        ax.set_xlim(1 / (2 * WIDEST_ODDS), 2 * WIDEST_ODDS)
+        ax.set_xticks([1e-3, 1, 1e3], ["1:1000", "1:1", "1000:1"])
+        ax.minorticks_off()
+        ax.set_xlabel("odds for the source; dashed: 19 to 1")
         return self
 
 
-__all__ = ["EvidenceDisplay", "IntervalDisplay", "figure_names"]
+__all__ = ["EvidenceDisplay", "figure_names"]

@@ -88,6 +88,11 @@ class GapDisplay(_Display):
         ----------
         ax : matplotlib axes, optional
             Where to draw; None makes a figure.
+
+        Returns
+        -------
+        self
+            The display.
         """
         ax = self._axes(ax, (WIDTH, bars_height(len(self.parts))), grid="x")
         self.bars_: dict[Any, list[Any]] = {}
@@ -186,6 +191,11 @@ class RiskBoundDisplay(_Display):
         ----------
         ax : matplotlib axes, optional
             Where to draw; None makes a figure.
+
+        Returns
+        -------
+        self
+            The display.
         """
         terms = list(dict.fromkeys(term for bound in self.bounds.values() for term in bound.terms))
         for name, bound in self.bounds.items():

@@ -116,6 +116,11 @@ class RelationDisplay(_Display):
         ----------
         ax : matplotlib axes, optional
             Where to draw; None makes a figure.
+
+        Returns
+        -------
+        self
+            The display.
         """
         from matplotlib.colors import LinearSegmentedColormap
 
@@ -215,6 +220,11 @@ class SurfaceDisplay(_Display):
         ----------
         ax : matplotlib axes, optional
             Where to draw; None makes a figure.
+
+        Returns
+        -------
+        self
+            The display.
         """
         from matplotlib.patches import Rectangle
 

@@ -29,6 +29,11 @@ def to_markdown(shown: Section | Table, figures: Sequence[str] = ()) -> str:
     figures : sequence of str
         File names of the section's figures, relative to where the text will be; none leaves their captions alone.
 
+    Returns
+    -------
+    str
+        The text.
+
     Examples
     --------
     >>> row = [Entry("a | b"), Entry("6.86", "±0.20", best=True, printed="7.68 ±0.25")]
@@ -107,6 +112,11 @@ def to_csv(tables: Table | Sequence[Table]) -> str:
     ----------
     tables : Table
         Tables.
+
+    Returns
+    -------
+    str
+        A header and a line for each entry.
 
     Examples
     --------

@@ -98,6 +98,11 @@ def render_html(report: Report) -> str:
     report : Report
         The page.
 
+    Returns
+    -------
+    str
+        A whole HTML page.
+
     Examples
     --------
     >>> page = render_html(Report("A <b>title</b>", "All is well."))

@@ -136,6 +136,11 @@ def shown_name(problem: str) -> str:
     problem : str
         The name of a problem.
 
+    Returns
+    -------
+    str
+        The name.
+
     Examples
     --------
     >>> shown_name("digits -> mnist")

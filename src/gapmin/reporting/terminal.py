@@ -26,6 +26,11 @@ def to_rich(shown: Table | Section) -> Group:
     shown : Table or Section
         Figures of a section are left out.
 
+    Returns
+    -------
+    rich.console.Group
+        What `rich.print` takes.
+
     Examples
     --------
     >>> from rich.console import Console

@@ -25,6 +25,11 @@ def get_experiment(name: str) -> Experiment:
     name : str
         Such as "table2" or "figure1".
 
+    Returns
+    -------
+    Experiment
+        Its cells and how to show them.
+
     Examples
     --------
     >>> from gapmin.reproduce import get_experiment

@@ -187,9 +187,9 @@ def _protocol(plan: Plan) -> list[str]:
         "Nothing is tuned by problem.",
         "Each split draws the target rows that train at random, in a classification again until every class is there; "
         "they are the same for all methods. Results do not depend on the number of processes.",
-        "The gap of a source is that of instance weighting with half of the weight on the target, between the target's "
-        "training rows of the first split and all rows of that source, features standardised on both together, "
-        f"numbers to predict by the target's training rows; {19 if plan.quick else 99} permutations.",
+        "The gap of a source is that of instance weighting with half of the weight on the target. It is between the "
+        "target's training rows of the first split and all rows of that source. Features are standardised on both "
+        f"together, numbers to predict by the target's training rows; {19 if plan.quick else 99} permutations.",
         f"Networks: LeNet, {size} rows of each task, {counted(epochs, 'epoch')} at a learning rate of {networks.lr:g} "
         "in batches of 32 rows of each task; all else is the default.",
     ]

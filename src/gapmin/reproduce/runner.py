@@ -145,7 +145,7 @@ def on_this_machine(n_jobs: int = -1, measure: MeasureCell | None = None) -> Com
         first = next(iter(left.values()))
         raise WorkersLostError(
             f"worker processes were killed {n_lost} times in a row, as a machine out of memory does, with {len(left)} "
-            f"cells left (the next: {first.method} on {first.problem}): what is done is kept; run the same command "
+            f"cells left (the next: {first.method} on {first.problem}). What is done is kept: run the same command "
             "again, with fewer --jobs"
         )
 

@@ -102,8 +102,8 @@ DEMO_NOTE = (
     "weighted bootstrap for every learner. Its vocabulary is not published with it: ours is that of the table above."
 )
 SEPARABLE = (
-    "With weights, where the source is D or W, its few rows and the target's 10 are separable in so many dimensions: "
-    "epsilon is 0, boosting ends at once, and all methods that use both are the same."
+    "With weights, where the source is D or W, its few rows and the target's 10 are separable in so many dimensions. "
+    "Then epsilon is 0, boosting ends at once, and all methods that use both are the same."
 )
 
 TABLE2 = Experiment(

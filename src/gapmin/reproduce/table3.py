@@ -74,8 +74,8 @@ def _verdicts(block: Block, ours: str, mode: str) -> list[str]:
 
 BASE_LEARNER = (
     "The paper: gapBoostR outperforms all baselines on all five sets. It does not name the base learner. A fully grown "
-    "regression tree given weights comes near its baselines on most sets: it fits the training rows exactly where no "
-    "two equal rows have different labels (Concrete has 19 kinds of such rows, AutoMPG one), so that every method is "
+    "regression tree given weights comes near its baselines on most sets. It fits the training rows exactly where no "
+    "two equal rows have different labels; Concrete has 19 kinds of such rows, AutoMPG one. Every method is then "
     "one tree, but for gapBoostR where it goes on after a perfect learner. Resampled, as the authors' demo is, every "
     "method averages trees, and AdaBoost.R2 on both comes close: much of what the print shows is averaging."
 )

@@ -128,12 +128,12 @@ WITH_USPS = Tasks(
 def _frozen(network: str, its: str, more: str) -> str:
     return (
         f"{network} as ImageNet left {'it' if its == 'its' else 'them'}, and one shared layer of 512 units trained on "
-        f"{its} features, where the paper trains the whole network; {more} Compare columns, not levels."
+        f"{its} features. The paper trains the whole network. Here {more} Compare columns, not levels."
     )
 
 
 _OWN_SPLITS = (
-    "splits are random draws of our own, and a tenth of each task's rows, the same in every draw, neither trains nor "
+    "splits are random draws of our own. A tenth of each task's rows, the same in every draw, neither trains nor "
     "tests: the settings of the tables could be chosen on it."
 )
 _PACS_ROWS = {"A": "art_painting", "C": "cartoon", "P": "photo", "S": "sketch"}

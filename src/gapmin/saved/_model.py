@@ -31,6 +31,20 @@ class SavedModel:
         Whatever else was given to `save_model`.
     versions : dict of str to str
         Of gapmin, Python, numpy, scipy, scikit-learn and skops when the file was written.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> import numpy as np
+    >>> from gapmin import AdaBoostClassifier
+    >>> from gapmin.saved import load_model, save_model
+    >>> X = np.arange(20.0).reshape(-1, 1)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     _ = save_model(AdaBoostClassifier(n_estimators=2).fit(X, X[:, 0] > 9), Path(folder) / "model.skops")
+    ...     saved = load_model(Path(folder) / "model.skops")
+    >>> saved.model.predict([[3.0], [15.0]])
+    array([False,  True])
     """
 
     model: Any
@@ -110,6 +124,7 @@ def load_model(path: str | os.PathLike[str]) -> SavedModel:
     Returns
     -------
     SavedModel
+        The model and what is known about it.
 
     Raises
     ------

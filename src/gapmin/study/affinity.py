@@ -92,6 +92,11 @@ class TaskAffinity:
         ----------
         ax : matplotlib's Axes, optional
             By default a new figure's.
+
+        Returns
+        -------
+        TaskAffinityDisplay
+            What was drawn.
         """
         from gapmin.plotting import RelationDisplay
 

@@ -91,6 +91,7 @@ def compare_study(
     Returns
     -------
     StudyComparison
+        The verdicts, the scores and the notes.
     """
     start = time.perf_counter()
     check_study(study)

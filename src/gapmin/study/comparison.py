@@ -88,6 +88,11 @@ class TableComparison:
         ----------
         path : path
             The file to write.
+
+        Returns
+        -------
+        pathlib.Path
+            Where the page is.
         """
         from gapmin.reporting.html import write_html
 

@@ -32,6 +32,13 @@ class StudyMetric:
         As it is shown.
     higher_is_better : bool
         Whether larger values are better.
+
+    Examples
+    --------
+    >>> from gapmin.study import StudyMetric
+    >>> rate = StudyMetric("error rate")
+    >>> rate.shown(0.125), rate.loss(0.125)
+    ('12.5%', 0.125)
     """
 
     name: str

@@ -31,6 +31,7 @@ def preprocessor(schema: Schema) -> ColumnTransformer:
     Returns
     -------
     ColumnTransformer
+        Not fitted.
 
     Examples
     --------

@@ -72,6 +72,7 @@ def read_table(path: str | os.PathLike[str], as_text: Collection[str] = ()) -> T
     Returns
     -------
     TableFile
+        The frame and where it is from.
 
     Raises
     ------
@@ -129,6 +130,11 @@ def read_tables(paths: Sequence[str | os.PathLike[str]]) -> list[TableFile]:
     ----------
     paths : sequence of path
         The files.
+
+    Returns
+    -------
+    list of TableFile
+        In the order given.
     """
     names = distinct_names(paths)
     return [replace(read_table(path), name=name) for path, name in zip(paths, names, strict=True)]

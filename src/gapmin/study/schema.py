@@ -145,6 +145,7 @@ class Schema:
             The schema's columns in its order: numbers and booleans as float64, dates as days since 1970,
             categories and free text as text, NaN where missing.
         notes : tuple of str
+            What was changed.
 
         Raises
         ------

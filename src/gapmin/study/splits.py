@@ -147,6 +147,11 @@ def read_division(
     time : str, optional
         A column of the target with dates or numbers.
 
+    Returns
+    -------
+    RowDivision
+        Groups and times of the rows.
+
     Raises
     ------
     TableError

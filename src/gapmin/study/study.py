@@ -171,6 +171,7 @@ def read_study(
     Returns
     -------
     Study
+        What was read, and notes on it.
 
     Raises
     ------

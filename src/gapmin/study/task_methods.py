@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from scipy.special import expit
 from sklearn.exceptions import ConvergenceWarning
 
+from gapmin._utils.extras import how_to_install
 from gapmin._utils.parallel import one_thread
 from gapmin._utils.typing import Array
 from gapmin.linear import (
@@ -109,7 +110,7 @@ def candidates(n_tasks: int, *, network: bool, notes: list[str]) -> list[Candida
         else:
             notes.append(f"{name} is left out: it is for up to {most} tasks here, and there are {n_tasks}")
     if network and find_spec("torch") is None:
-        notes.append('the network is left out: it needs PyTorch (pip install "gapmin[deep]")')
+        notes.append(f"the network is left out: it needs PyTorch: {how_to_install('deep')}")
     elif network:
         found.append(Candidate(NETWORK))
     else:

@@ -142,6 +142,11 @@ class TaskModel:
         ----------
         path : path
             An existing file there is replaced.
+
+        Returns
+        -------
+        pathlib.Path
+            Where the model is.
         """
         model = self.pipeline.model
         entry: dict[str, Any] = {

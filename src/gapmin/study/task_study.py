@@ -148,6 +148,11 @@ def study_tasks(
         Seed of folds and networks.
     on_progress : callable
         Given the number of fits done and of all.
+
+    Returns
+    -------
+    TaskStudy
+        How each way did, and the fitted model.
     """
     notes = list(table.notes)
     classes = table.schema.task == "classification"

@@ -101,6 +101,11 @@ def read_task_table(
     drop, na, keep, text
         As in `read_study`.
 
+    Returns
+    -------
+    TaskTable
+        The rows and columns that can be used.
+
     Raises
     ------
     TableError

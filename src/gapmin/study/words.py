@@ -126,7 +126,7 @@ def labels_sentence(saving: LabelSaving, used: Sequence[str]) -> str:
     with_, rows = joined(used), f"{saving.n_rows} labelled target rows"
     if saving.kind == NONE:
         save = "saves" if len(used) == 1 else "save"
-        return f"With {rows}, {with_} {save} no labels: the target alone errs as little."
+        return f"With {rows}, {with_} {save} no labels: the target alone has no higher error."
     if saving.kind == BEYOND:
         return (
             f"With {with_}, {rows} do what would take more than {saving.n_needed:,} without, if that is enough at all."

@@ -15,6 +15,7 @@ from sklearn.utils.validation import _num_samples, check_is_fitted
 
 from gapmin._utils.extras import how_to_install
 from gapmin._utils.json_values import to_json
+from gapmin._utils.text import format_number
 from gapmin._utils.typing import Array
 from gapmin.domains import check_domains
 
@@ -55,6 +56,13 @@ class Vote:
     sources: tuple[str, ...]
     weight: float
     predicted: float | dict[Any, float]
+
+    def __str__(self) -> str:
+        if isinstance(self.predicted, dict):
+            said = ", ".join(f"{label} {100 * value:.1f}%" for label, value in self.predicted.items())
+        else:
+            said = format_number(self.predicted)
+        return f"{' and '.join(self.sources) or 'target alone'}, weight {self.weight:.2f}: {said}"
 
 
 @dataclass(frozen=True, eq=False)
@@ -132,7 +140,7 @@ class Explanation:
                 f"  {each.name}: {each.increase:.3g} ({each.low:.3g} to {each.high:.3g})" for each in self.importance
             ]
         for vote in self.votes:
-            lines += ["", f"{' and '.join(vote.sources) or 'target alone'}, weight {vote.weight:.2f}: {vote.predicted}"]
+            lines += ["", str(vote)]
         return "\n".join([*lines, "", "1 is the weight of one row among all with equal weights; 0 is dropped."])
 
 
@@ -174,6 +182,7 @@ def explain(
     Returns
     -------
     Explanation
+        Weights by domain, by class and by row.
 
     Examples
     --------

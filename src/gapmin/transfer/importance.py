@@ -72,6 +72,11 @@ def column_importance(
     random_state : int, default=0
         Seed.
 
+    Returns
+    -------
+    tuple of ColumnImportance
+        One for each column.
+
     Examples
     --------
     >>> from gapmin.transfer import TransferRegressorCV

@@ -13,6 +13,7 @@ from sklearn.linear_model import Ridge
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval
 
+from gapmin._utils.docstrings import described_as
 from gapmin._utils.typing import Array
 from gapmin.base import TrainsOnRows
 from gapmin.boosting.building_blocks import Learners, TrainingRows, class_shares
@@ -154,10 +155,28 @@ class WeightedPoolingClassifier(ClassifierMixin, _WeightedPooling):
         return shares
 
 
+@described_as(WeightedPoolingClassifier)
 class WeightedPoolingRegressor(RegressorMixin, _WeightedPooling):
     """One regressor trained on target and sources together, the target with a given share of the weight.
 
-    Parameters and attributes are those of `WeightedPoolingClassifier`, but for `classes_`; None takes `Ridge()`.
+    Parameters
+    ----------
+    estimator : regressor or None, default=None
+        None takes `Ridge()`.
+
+    Attributes
+    ----------
+    estimator_ : regressor
+        The learner, fitted.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from gapmin.transfer import WeightedPoolingRegressor
+    >>> X, sample_domain = np.arange(6.0).reshape(-1, 1), [-1, -1, 1, 1, 1, 1]
+    >>> model = WeightedPoolingRegressor(target_share=0.5).fit(X, 2 * X[:, 0], sample_domain=sample_domain)
+    >>> model.sample_weight_.round(3).tolist()
+    [0.25, 0.25, 0.125, 0.125, 0.125, 0.125]
     """
 
     def _default_learner(self) -> BaseEstimator:

@@ -63,6 +63,7 @@ def rank_sources(
     Returns
     -------
     Evidence
+        A verdict on each source.
 
     Examples
     --------

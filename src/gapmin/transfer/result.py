@@ -238,6 +238,11 @@ class Evidence:
         worse : bool or None, default=None
             Whether the model has a higher error than the target alone; None reads it off `change`. Where it has, the
             word "use" does not stand: the source makes the true labels more probable, and that is all.
+
+        Returns
+        -------
+        str
+            A sentence for each verdict.
         """
         if not self.sources:
             return "There is no source: the model is of the target alone."

@@ -18,6 +18,7 @@ from sklearn.utils import check_random_state, compute_class_weight
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.validation import validate_data
 
+from gapmin._utils.docstrings import described_as
 from gapmin._utils.parallel import run_parallel
 from gapmin._utils.progress import counting
 from gapmin._utils.typing import Array
@@ -118,6 +119,7 @@ class _TransferCV(TransferMetaEstimator):
         Returns
         -------
         self
+            The fitted estimator.
         """
         check_not_taken(not_taken, type(self).__name__)
         return self._finish(self._gather(X, y, sample_domain, groups))
@@ -236,19 +238,17 @@ class _TransferCV(TransferMetaEstimator):
 class TransferClassifierCV(ClassifierMixin, _TransferCV):
     """The classifier to use when you do not want to choose: sources count as far as the evidence goes.
 
-    Every set of sources is a hypothesis. Models with and without the sources predict target rows that they were not
-    trained on; the hypotheses are weighed by the likelihood of the labels, and the prediction is the weighted mean.
-    `docs/how-it-decides.md` states the rule.
+    Every set of sources is a hypothesis. Models of each predict target rows that they were not trained on; hypotheses
+    are weighed by the likelihood of the labels, and the prediction is the weighted mean (`docs/how-it-decides.md`).
 
     Parameters
     ----------
-    estimator : classifier or None, default=None
+    estimator : estimator or None, default=None
         The base learner. None tries linear and kernel models of several strengths, a forest and gradient boosting.
     param_grid : dict or list of dict, default=None
         Settings of `estimator` to try, as in `GridSearchCV`.
     methods : sequence of str, default=()
-        Methods of the paper that compete as further kinds of learner: "gapBoost", "GapWeighting", "TrAdaBoost",
-        "TransferBoost".
+        Further kinds of learner: "gapBoost", "GapWeighting", "TrAdaBoost", "TransferBoost".
     sources : "auto", "all" or "none", default="auto"
         Whether to use sources as far as the evidence goes, or to force the choice.
     prior_odds : dict of int to float, default=None
@@ -256,11 +256,10 @@ class TransferClassifierCV(ClassifierMixin, _TransferCV):
     aligned : bool, default=False
         Whether columns are known to be the same. If not, a source whose columns look permuted is trusted less.
     scoring : str, callable, list of these, or None, default=None
-        Scorers of scikit-learn. They are reported in `evidence_`, and the first chooses settings within a kind of
-        learner. The weights stay with the likelihood: a bound holds for that alone. None takes the error rate.
+        Scorers of scikit-learn. All are reported in `evidence_`, the first chooses settings within a kind of learner.
+        Weights stay with the likelihood. None takes the error rate, or for numbers the root mean squared error.
     class_weight : dict, "balanced" or None, default=None
-        What a row of each class counts where `predict` decides; "balanced" makes classes of the target count alike.
-        Probabilities stay as they are.
+        What a row of each class counts in `predict`, not in probabilities; "balanced" makes classes count alike.
     cv : splitter or None, default=None
         Divides the target's rows, such as `GroupKFold` or `TimeSeriesSplit`, in place of `n_splits` and `n_repeats`.
     n_splits : int, default=5
@@ -295,7 +294,6 @@ class TransferClassifierCV(ClassifierMixin, _TransferCV):
     Examples
     --------
     >>> import numpy as np
-    >>> from gapmin.transfer import TransferClassifierCV
     >>> rng = np.random.default_rng(0)
     >>> X, sample_domain = rng.normal(size=(330, 6)), np.repeat([-1, 1], [30, 300])
     >>> y = np.where(X.sum(axis=1) > 0, "yes", "no")
@@ -359,16 +357,18 @@ class TransferClassifierCV(ClassifierMixin, _TransferCV):
         return np.asarray(self.classes_[np.argsort(self._class_code)[code]])
 
 
+@described_as(TransferClassifierCV)
 class TransferRegressorCV(RegressorMixin, _TransferCV):
     """The regressor to use when you do not want to choose: sources count as far as the evidence goes.
 
-    Parameters and attributes are those of `TransferClassifierCV`, but for `classes_` and `class_weight`; without
-    `scoring` the root mean squared error is reported.
+    Attributes
+    ----------
+    residual_scale_, residual_degrees_ : float
+        Of the Student t that `predict_interval` takes.
 
     Examples
     --------
     >>> import numpy as np
-    >>> from gapmin.transfer import TransferRegressorCV
     >>> rng = np.random.default_rng(0)
     >>> X, sample_domain = rng.normal(size=(320, 6)), np.repeat([-1, 1], [20, 300])
     >>> y = X.sum(axis=1) + 0.1 * rng.normal(size=320) + 5 * (sample_domain > 0)  # a source of another level
@@ -401,8 +401,7 @@ class TransferRegressorCV(RegressorMixin, _TransferCV):
     def predict_interval(self, X: Any, level: float = 0.9) -> Array:
         """Return the ends of an interval for the label of each row.
 
-        The mixture's residuals on held-out target rows give the width: a Student t, as in the evidence. It is the same
-        for every row.
+        The mixture's held-out residuals give the width, the same for every row: a Student t, as in the evidence.
 
         Parameters
         ----------
@@ -414,6 +413,7 @@ class TransferRegressorCV(RegressorMixin, _TransferCV):
         Returns
         -------
         ndarray of shape (n_rows, 2)
+            The lower and the upper end for each row.
         """
         if not (isinstance(level, Real) and 0 < level < 1):
             raise ValueError(f"level is {level!r}: give a share between 0 and 1, such as 0.9")

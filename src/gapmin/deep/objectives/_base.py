@@ -67,6 +67,11 @@ class Objective(nn.Module, Parameters, BaseEstimator):
         ----------
         net : MultitaskNet
             The network to train.
+
+        Returns
+        -------
+        self
+            The objective itself.
         """
         validate_parameter_constraints(
             self._parameter_constraints, BaseEstimator.get_params(self, deep=False), type(self).__name__

@@ -25,6 +25,12 @@ class AdvH(Objective):
         How strongly the extractor works against the discriminator.
     critic_hidden : int, default=128
         The width of the discriminator.
+
+    Examples
+    --------
+    >>> from gapmin.deep import AdvH, MultitaskClassifier
+    >>> MultitaskClassifier(objective=AdvH(adversary=0.2))
+    MultitaskClassifier(objective=AdvH(adversary=0.2))
     """
 
     over_processes = True
@@ -75,6 +81,12 @@ class AdvW(Objective):
         Whether the slope is that in the extractor's features or, through the net, in its inputs.
     critic_hidden : int, default=128
         The width of the critics.
+
+    Examples
+    --------
+    >>> from gapmin.deep import AdvW, MultitaskClassifier
+    >>> MultitaskClassifier(objective=AdvW(penalty=1.0))
+    MultitaskClassifier(objective=AdvW(penalty=1.0))
     """
 
     over_processes = True

@@ -34,6 +34,12 @@ class AMTNN(Objective):
     ----------
     relation : Tensor of shape (K, K)
         alpha; uniform to begin with.
+
+    Examples
+    --------
+    >>> from gapmin.deep import AMTNN, MultitaskClassifier
+    >>> MultitaskClassifier(objective=AMTNN(strength=1.0))
+    MultitaskClassifier(objective=AMTNN(strength=1.0))
     """
 
     over_processes = True

@@ -92,6 +92,12 @@ class GapMTNN(Objective):
     ----------
     relation : Tensor of shape (K, K)
         gamma; row j is task j's.
+
+    Examples
+    --------
+    >>> from gapmin.deep import GapMTNN, MultitaskClassifier
+    >>> MultitaskClassifier(objective=GapMTNN(lambda_semantic=1.0))
+    MultitaskClassifier(objective=GapMTNN(lambda_semantic=1.0))
     """
 
     over_processes = True

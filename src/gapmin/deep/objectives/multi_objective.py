@@ -88,6 +88,12 @@ class MultiObjective(GradientObjective):
     ----------
     task_weights : Tensor of shape (K,)
         Of the last batch.
+
+    Examples
+    --------
+    >>> from gapmin.deep import MultiObjective, MultitaskClassifier
+    >>> MultitaskClassifier(objective=MultiObjective(normalise="l2"))
+    MultitaskClassifier(objective=MultiObjective(normalise='l2'))
     """
 
     over_processes = True

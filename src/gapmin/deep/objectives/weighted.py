@@ -35,6 +35,12 @@ class Weighted(Objective):
     ----------
     relation : Tensor of shape (K, K)
         Row j: the weight of each task in the loss of task j.
+
+    Examples
+    --------
+    >>> from gapmin.deep import Weighted, MultitaskClassifier
+    >>> MultitaskClassifier(objective=Weighted(own=0.8))
+    MultitaskClassifier(objective=Weighted(own=0.8))
     """
 
     over_processes = True
