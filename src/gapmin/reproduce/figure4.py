@@ -40,9 +40,9 @@ def show(found: Found) -> Section:
                 _own_verdict(form, by_size),
             ]
     text = [
-        "The paper: (1) coefficients are not uniform and not symmetric, (2) MNIST and MNIST_M weigh each other more "
-        "than SVHN, (3) MNIST weighs itself more than the other tasks weigh themselves, and (4) each task relies on "
-        "the others less as the sample grows.",
+        "The paper says four things. (1) Coefficients are not uniform and not symmetric. (2) MNIST and MNIST_M weigh "
+        "each other more than SVHN. (3) MNIST weighs itself more than the other tasks weigh themselves. (4) Each task "
+        "relies on the others less as the sample grows.",
         "By default a task learns from those whose rows can teach it, as probes trained on one half of a task's rows "
         "and scored on the other half say. As printed, the costs hold the distances between centroids, summed over "
         "classes and features, which outweigh the losses. With centroids of the extractor and the excess loss as the "
