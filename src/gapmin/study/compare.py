@@ -15,9 +15,10 @@ from gapmin.transfer.importance import rank_columns
 
 from ._labels import FEWEST_TARGET_ROWS
 from ._messages import TableError, free_name
-from .answer import MAX_SEARCH_ROWS, column_names, gather, named, prepared, search_notes, transfer_model
+from .answer import MAX_SEARCH_ROWS, gather, named, prepared, search_notes, transfer_model
 from .curve import LabelSaving, curve_sizes, labels_needed
 from .drift import measure_drift
+from .findings import source_findings
 from .methods import MODEL, TARGET_ONLY
 from .metrics import (
     StudyMetric,
@@ -105,7 +106,7 @@ def compare_study(
     report = _Progress(on_progress)
     report(0.0, "preparing columns")
     rows = _stacked(study, division)
-    prepare, X = prepared(study.schema, rows.frame, rows.domain < 0, random_state)
+    _, X = prepared(study.schema, rows.frame, rows.domain < 0, random_state)
     model = transfer_model(
         study.schema.task,
         random_state,
@@ -121,7 +122,7 @@ def compare_study(
         rows.groups,
         lambda share: report(part * share, "weighing the sources on held-out target rows"),
     )
-    evidence = named(found.evidence, names, column_names(prepare))
+    evidence = named(found.evidence, names, source_findings(study, random_state))
     classes = study.schema.classes or ()
     codes = _codes(rows.y, classes)
     n_splits = min(n_splits, len(study.target[1]) // 2)

@@ -21,7 +21,8 @@ from gapmin.transfer import Evidence, Explanation, explain
 from gapmin.transfer.explanation import RowUse
 
 from ._metadata import StudyFile, from_json
-from .answer import column_names, named, prepared, search_notes, transfer_model
+from .answer import named, prepared, search_notes, transfer_model
+from .findings import source_findings
 from .inputs import FilePath, GivenTable, table_from_frame
 from .metrics import read_metric, scoring_of
 from .schema import Schema
@@ -151,6 +152,7 @@ def fit_study(
     on_read(study, notes)
     made_with = study_files(study, tables)
     schema, rows = study.schema, rows_in_files(study)
+    noticed = source_findings(study, random_state)
     _release_memory()
     X, y, sample_domain = study.stack()
     # Each copy of a million rows is let go as soon as the next one stands; a Pipeline's own fit would keep the frame.
@@ -180,7 +182,7 @@ def fit_study(
         pipeline,
         schema,
         made_with,
-        named(model.evidence_, names, column_names(prepare)),
+        named(model.evidence_, names, noticed),
         with_file_rows(found, sample_domain, made_with, rows),
         tuple(_without_folders(note, [each.shown for each in tables]) for note in notes),
         files.reading_options() | {"seed": random_state, "scoring": scoring, "group": group, "time": time},

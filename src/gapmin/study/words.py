@@ -9,6 +9,7 @@ from gapmin._utils.options import fitting
 from gapmin._utils.text import counted, format_number, joined
 from gapmin.transfer import Evidence, SourceVerdict
 from gapmin.transfer.constants import LEAVE_OUT, UNDECIDED, USE_FROM
+from gapmin.transfer.findings import asks_for_correction
 from gapmin.transfer.result import shown_odds
 
 from .curve import BEYOND, EXTRAPOLATED, NONE, LabelSaving
@@ -44,13 +45,12 @@ def summarise(evidence: Evidence, metric: StudyMetric, scores: Sequence[MethodSc
     by_method = {each.method: each for each in scores}
     model, alone, guess = by_method[MODEL], by_method[TARGET_ONLY], by_method[BASELINE]
     worse = metric.loss(model.value) > metric.loss(alone.value)
+    useless = min(map(metric.loss, (model.value, alone.value))) >= metric.loss(guess.value)
     return Summary(
-        evidence.decision(worse),
+        evidence.decision(worse, useless),
         "; ".join(f"{each.name}: {odds(each.bayes_factor)}" for each in evidence.sources) + f". {THRESHOLD}",
         _effect(evidence, metric, model, alone, guess),
-        tuple(
-            _next_steps(evidence, worse, min(map(metric.loss, (model.value, alone.value))) >= metric.loss(guess.value))
-        ),
+        tuple(_next_steps(evidence, worse, useless)),
     )
 
 
@@ -72,6 +72,8 @@ def _effect(evidence: Evidence, metric: StudyMetric, model: MethodScore, alone: 
     low, high = (signed(each, metric, alone.value) for each in (model.change_low, model.change_high))
     points = " points" if metric.name in PERCENT else ""
     with_what = f" with {joined(evidence.used)}" if evidence.used else ""
+    relied_on = [f"{each.name} at {_percent(each.weight)}" for each in _undecided(evidence) if _is_relied_on(each)]
+    with_what += f" (undecided: {joined(relied_on)})" if relied_on else ""
     naive = "the most frequent class" if evidence.task == "classification" else "the mean label"
     sentence = (
         f"{name} on held-out target rows: {metric.shown(model.value)} for the model{with_what}, "
@@ -85,34 +87,48 @@ def _effect(evidence: Evidence, metric: StudyMetric, model: MethodScore, alone: 
     return sentence
 
 
+def _undecided(evidence: Evidence) -> list[SourceVerdict]:
+    return [each for each in evidence.sources if each.verdict == UNDECIDED]
+
+
+def _is_relied_on(source: SourceVerdict) -> bool:
+    return _percent(source.weight) != "0%"
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.0f}%"
+
+
 def _next_steps(evidence: Evidence, worse: bool, is_useless: bool) -> list[str]:
-    steps = [labels_that_would_tell(evidence, each) for each in evidence.sources if each.verdict == UNDECIDED]
+    undecided = _undecided(evidence)
+    steps = [labels_that_would_tell(evidence, each) for each in undecided]
     for each in evidence.sources:
-        if each.verdict == LEAVE_OUT and each.findings:
-            steps.append(f"Check {each.name}: {each.findings[0]}. After a correction, compare again.")
-    undecided = [each.name for each in evidence.sources if each.verdict == UNDECIDED]
-    if undecided and not evidence.used:
-        steps.append(f"For now, do not count on {joined(undecided)}.")
+        noticed = next(filter(asks_for_correction, each.findings), "")
+        if noticed:
+            steps.append(f"Check {each.name}: {noticed}. After a correction, compare again.")
     if is_useless:
         steps.append("No model here does better than a constant: label more target rows, or look for better columns.")
     elif evidence.used and not worse:
         steps.append(f"Fit the model: {fitting()}.")
     elif evidence.used:
         steps.append("Label more target rows before you rely on it.")
+    elif undecided:
+        names = joined([each.name for each in undecided])
+        steps.append(f"Label more target rows, or look for other sources. For a model without {names}, fit without it.")
     else:
         steps.append("Work with the target alone, or look for other sources.")
     return steps
 
 
 def labels_that_would_tell(evidence: Evidence, source: SourceVerdict) -> str:
-    """Say about how many more labelled target rows would decide about a source."""
+    """Say about how many more labelled target rows would decide about a source, and what the model does until then."""
     rows = evidence.rows_that_would_tell(source.number)
     if rows is None:
-        return f"It cannot be told how many more labelled target rows would decide about {source.name}."
-    more = ceil(rows - evidence.n_target)
-    if more <= 0:
-        return f"A few more labelled target rows should decide about {source.name}."
-    return f"About {counted(more, 'more labelled target row')} would decide about {source.name}."
+        said = f"It cannot be told how many more labelled target rows would decide about {source.name}"
+    else:
+        more = max(ceil(rows - evidence.n_target), 1)
+        said = f"About {counted(more, 'more labelled target row')} like these would decide about {source.name}"
+    return f"{said}. Until then the model gives it a weight of {_percent(source.weight)}."
 
 
 def labels_sentence(saving: LabelSaving, used: Sequence[str]) -> str:
@@ -126,7 +142,7 @@ def labels_sentence(saving: LabelSaving, used: Sequence[str]) -> str:
     with_, rows = joined(used), f"{saving.n_rows} labelled target rows"
     if saving.kind == NONE:
         save = "saves" if len(used) == 1 else "save"
-        return f"With {rows}, {with_} {save} no labels: the target alone errs as little."
+        return f"With {rows}, {with_} {save} no labels: the error of the target alone is as low."
     if saving.kind == BEYOND:
         return (
             f"With {with_}, {rows} do what would take more than {saving.n_needed:,} without, if that is enough at all."

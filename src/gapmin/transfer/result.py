@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
 from html import escape
-from math import floor, inf, log, nan
+from math import floor, hypot, inf, log, nan
 from typing import Any, Self
 
 from gapmin._utils.extras import how_to_install
@@ -212,15 +212,22 @@ class Evidence:
     def rows_that_would_tell(self, source: int | str) -> float | None:
         """Return about how many target rows would decide about a source; None where that cannot be told.
 
+        The logarithm of the Bayes factor, by which the verdict goes, is taken to grow with the rows. It cannot be told
+        where it is within a standard error of 0: that of the heaviest set with the source against the heaviest without.
+
         Parameters
         ----------
         source : int or str
             The number or the name of a source.
         """
-        one = next((each for each in self.hypotheses if each.sources == (self[source].number,)), None)
-        if one is None or abs(one.evidence) <= one.evidence_error or one.evidence == 0:
+        asked = self[source]
+        size = abs(log(asked.bayes_factor)) if asked.bayes_factor > 0 else inf
+        sides: dict[bool, Hypothesis] = {}
+        for each in sorted(self.hypotheses, key=lambda each: each.weight):
+            sides[asked.number in each.sources] = each
+        if size == 0 or size <= hypot(*(each.evidence_error for each in sides.values())):
             return None
-        return max(self.n_target * log(USE_FROM) / abs(one.evidence), float(self.n_target))
+        return max(self.n_target * log(USE_FROM) / size, float(self.n_target))
 
     @property
     def _is_worse(self) -> bool:
@@ -230,7 +237,17 @@ class Evidence:
         change = self.change[self.metrics[0]].value
         return change > 0 if self.metrics[0] in ERRORS else change < 0
 
-    def decision(self, worse: bool | None = None) -> str:
+    @property
+    def _is_useless(self) -> bool:
+        """Whether neither the model nor the target alone is better than the baseline by the first metric."""
+        if not self.baseline:
+            return False
+        metric = self.metrics[0]
+        sign = 1 if metric in ERRORS else -1
+        found = (self.model[metric], self.hypotheses[0].scores[metric])
+        return min(sign * each.value for each in found) >= sign * self.baseline[metric].value
+
+    def decision(self, worse: bool | None = None, useless: bool | None = None) -> str:
         """Say what to do with each source, from the verdicts alone.
 
         Parameters
@@ -238,6 +255,8 @@ class Evidence:
         worse : bool or None, default=None
             Whether the model has a higher error than the target alone; None reads it off `change`. Where it has, the
             word "use" does not stand: the source makes the true labels more probable, and that is all.
+        useless : bool or None, default=None
+            Whether no model is better than the baseline; None compares them. There "use" does not stand either.
         """
         if not self.sources:
             return "There is no source: the model is of the target alone."
@@ -247,9 +266,12 @@ class Evidence:
             for said in VERDICTS
         }
         parts = []
-        if self.used and (self._is_worse if worse is None else worse):
+        drawback = "the error does not fall" if (self._is_worse if worse is None else worse) else ""
+        if not drawback and (self._is_useless if useless is None else useless):
+            drawback = "no model here does better than a constant"
+        if self.used and drawback:
             fits = "fits" if len(self.used) == 1 else "fit"
-            parts.append(f"{joined(self.used)} {fits} the target, but the error does not fall")
+            parts.append(f"{joined(self.used)} {fits} the target, but {drawback}")
         elif together:
             parts.append(
                 f"Use {joined(together)} together (odds {shown_odds(self.bayes_factor)}). "
