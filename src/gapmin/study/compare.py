@@ -23,6 +23,7 @@ from .methods import MODEL, TARGET_ONLY
 from .metrics import (
     StudyMetric,
     class_scores,
+    mean_details,
     read_metric,
     score,
     score_methods,
@@ -154,7 +155,12 @@ def compare_study(
         asked, {key: each for (key, size), each in held_out.predicted.items() if size == 0}, y, len(classes)
     )
     of_model = held_out.predicted[MODEL, 0]
-    details = class_scores(of_model, y, classes) if classes else value_scores(of_model, y, random_state)
+    details = mean_details(
+        [
+            class_scores(each, y, classes) if classes else value_scores(each, y, random_state)
+            for each in (of_model if simplified else of_model[None])
+        ]
+    )
     notes = [*map(replace_unprintable, study.notes), *search_notes(study, random_state), *evidence.findings]
     report(1.0, "done")
     return StudyComparison(

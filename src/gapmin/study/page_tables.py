@@ -38,9 +38,9 @@ def evidence_table(evidence: Evidence) -> Table:
         for each in evidence.sources
     ]
     return Table(
-        "Does each source help? The odds weigh it in every set of sources: 19 to 1 mean use, 1 to 19 leave out. If it "
-        "were the only source: its evidence in nats, ± the standard error. Weight: of all models that train on it",
-        ["", "verdict", "rows", "odds", "if it were the only source", "weight"],
+        "Does each source help? The odds weigh it in every set of sources: 19 to 1 mean use, 1 to 19 leave out. Alone: "
+        "its evidence as the only source, in nats, ± the standard error. Weight: of all models that train on it",
+        ["", "verdict", "rows", "odds", "alone", "weight"],
         rows,
         notes=[f"{each.name}: {found}" for each in evidence.sources for found in each.findings],
     )
