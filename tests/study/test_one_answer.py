@@ -16,7 +16,7 @@ from gapmin.study import StudyFiles, preprocessor, read_study  # noqa: E402
 from gapmin.study.compare import compare_study  # noqa: E402
 from gapmin.study.methods import BASELINE, MODEL, TARGET_ONLY  # noqa: E402
 from gapmin.study.metrics import read_metric  # noqa: E402
-from gapmin.study.model import fit_study, load_study_model  # noqa: E402
+from gapmin.study.model import StudyModel, fit_study  # noqa: E402
 from gapmin.study.nested import NestedData, run_fold  # noqa: E402
 from gapmin.study.splits import OuterFold  # noqa: E402
 from gapmin.transfer import Evidence  # noqa: E402
@@ -105,7 +105,7 @@ def by_command(paths, folder, jobs):
     for part in ("sources", "hypotheses"):  # compare shows no score of the rows that chose the weights
         for mine, theirs in zip(said.to_dict()[part], shown[part], strict=True):
             assert {**mine, "scores": None} == {**theirs, "scores": None}
-    return [said, load_study_model(folder / f"{jobs}.skops").evidence]
+    return [said, StudyModel.load(folder / f"{jobs}.skops").evidence]
 
 
 def check_same(first, *others):
@@ -175,7 +175,7 @@ def test_a_metric_chooses_the_settings_of_all_of_them(tmp_path):
         assert [each.weight for each in other.hypotheses] == [each.weight for each in asked.hypotheses]
         assert [each.chosen for each in other.hypotheses] == [each.chosen for each in asked.hypotheses]
     assert [each.chosen for each in plain.hypotheses] != [each.chosen for each in asked.hypotheses]
-    assert load_study_model(model.save(tmp_path / "model.skops")).asked["scoring"] == "accuracy"
+    assert StudyModel.load(model.save(tmp_path / "model.skops")).asked["scoring"] == "accuracy"
 
 
 @pytest.mark.parametrize("name", ["in between", "one source"])

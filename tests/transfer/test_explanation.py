@@ -8,7 +8,7 @@ from sklearn.preprocessing import StandardScaler
 
 from gapmin import AdaBoostClassifier, GapBoostClassifier, GapBoostRegressor
 from gapmin.linear import GapWeightingClassifier, InstanceWeightingClassifier
-from gapmin.transfer.explanation import explain
+from gapmin.transfer.explanation import Explanation, Vote, WeightGroup, explain
 from gapmin.transfer.pooling import WeightedPoolingClassifier, WeightedPoolingRegressor
 
 
@@ -216,3 +216,11 @@ def test_an_unknown_column_and_a_model_without_weights(half_flipped, boosted):
         explain(boosted, frame, y, sample_domain=domain, by=["a", "height"])
     with pytest.raises(ValueError, match="LogisticRegression has no sample_weight_"):
         explain(LogisticRegression().fit(X, y), X, y, sample_domain=domain)
+
+
+def test_what_a_hypothesis_says_of_a_row_is_printed_with_the_digits_that_are_read():
+    all_rows = (WeightGroup("target", 3, 1.0, 1.0, 1.0),)
+    of_classes = Vote(("north",), 0.94, {"ill": 0.3638047125767545, "well": 0.6361952874232455})
+    shown = str(Explanation(np.ones(3), all_rows, (), {}, (), (), votes=(of_classes, Vote((), 0.06, 12.345678912))))
+    assert "north, weight 0.94: ill 36.4%, well 63.6%" in shown
+    assert "target alone, weight 0.06: 12.3" in shown.splitlines()

@@ -13,6 +13,7 @@ from gapmin.transfer import Evidence
 from .compare import compare_study
 from .inputs import FilePath, TableInput, is_path
 from .model import StudyModel, fit_study, study_files
+from .page_tables import evidence_table
 from .result import StudyComparison
 from .splits import check_division, read_division
 from .study import Study, StudyFiles
@@ -109,11 +110,21 @@ class TableComparison:
         return f"<{type(self).__name__}: {self.headline}>"
 
     def _repr_html_(self) -> str:
-        notes = "".join(f"<li>{html.escape(note)}</li>" for note in self.notes)
-        return (
-            f"<p><strong>{html.escape(self.headline)}</strong></p>{self.to_frame().to_html(index=False)}"
-            f"<details><summary>How the tables were read</summary><ul>{notes}</ul></details>"
+        summary, table = self.result.summary, evidence_table(self.evidence)
+        header = "".join(f"<th>{html.escape(name or 'source')}</th>" for name in table.header)
+        rows = "".join(
+            f"<tr>{''.join(f'<td>{html.escape(str(each))}</td>' for each in row)}</tr>" for row in table.rows
         )
+        return (
+            f"<p><strong>{html.escape(summary.decision)}</strong> {html.escape(summary.effect)}</p>"
+            f"<table><caption>{html.escape(table.caption)}.</caption><tr>{header}</tr>{rows}</table>"
+            f"{_list([*table.notes, *self.result.warnings])}<p>Next:</p>{_list(summary.next_steps)}"
+            f"<details><summary>How the tables were read</summary>{_list(self.notes)}</details>"
+        )
+
+
+def _list(items: Sequence[str]) -> str:
+    return f"<ul>{''.join(f'<li>{html.escape(each)}</li>' for each in items)}</ul>" if items else ""
 
 
 def compare(

@@ -15,6 +15,7 @@ from sklearn.utils.validation import _num_samples, check_is_fitted
 
 from gapmin._utils.extras import how_to_install
 from gapmin._utils.json_values import to_json
+from gapmin._utils.text import format_number
 from gapmin._utils.typing import Array
 from gapmin.domains import check_domains
 
@@ -119,7 +120,7 @@ class Explanation:
         return to_json(self._parts())
 
     def __str__(self) -> str:
-        lines = [*_table("weight by domain", self.sources)]
+        lines = [*_table("training by domain", self.sources)]
         for name, groups in {**({"label": self.classes} if self.classes else {}), **self.columns}.items():
             lines += ["", *_table(f"sources by {name}", groups)]
         for title, rows in (("most used", self.used), ("most dropped", self.dropped)):
@@ -132,8 +133,8 @@ class Explanation:
                 f"  {each.name}: {each.increase:.3g} ({each.low:.3g} to {each.high:.3g})" for each in self.importance
             ]
         for vote in self.votes:
-            lines += ["", f"{' and '.join(vote.sources) or 'target alone'}, weight {vote.weight:.2f}: {vote.predicted}"]
-        return "\n".join([*lines, "", "1 is the weight of one row among all with equal weights; 0 is dropped."])
+            lines += ["", f"{' and '.join(vote.sources) or 'target alone'}, weight {vote.weight:.2f}: {_said(vote)}"]
+        return "\n".join([*lines, "", "The ratio of a row is 1 where all count alike, and 0 where it is dropped."])
 
 
 def explain(
@@ -246,6 +247,12 @@ def _votes(model: Any, row: ArrayLike, names: Mapping[int, str]) -> tuple[Vote, 
     return tuple(sorted(found, key=lambda vote: -vote.weight))
 
 
+def _said(vote: Vote) -> str:
+    if not isinstance(vote.predicted, dict):
+        return format_number(vote.predicted)
+    return ", ".join(f"{name} {share:.1%}" for name, share in vote.predicted.items())
+
+
 def _names(given: Mapping[int, str] | Sequence[str] | None, numbers: list[int]) -> dict[int, str]:
     if given is None:
         return {number: f"source {number}" for number in numbers}
@@ -344,9 +351,9 @@ def _extremes(
 def _table(title: str, groups: Sequence[WeightGroup]) -> list[str]:
     shown = groups if len(groups) <= _MOST_SHOWN else sorted(groups, key=lambda each: -each.n_rows)[:_MOST_SHOWN]
     width = max(len(title), *(len(each.name) for each in shown))
-    lines = [f"{title:<{width}}      rows  of rows  of weight  ratio"]
+    lines = [f"{title:<{width}}      rows  of rows  of training  ratio"]
     for each in shown:
-        shares = f"{100 * each.share_of_rows:>6.1f}%  {100 * each.share_of_weight:>8.1f}%  {each.ratio:>5.2f}"
+        shares = f"{100 * each.share_of_rows:>6.1f}%  {100 * each.share_of_weight:>10.1f}%  {each.ratio:>5.2f}"
         lines.append(f"{each.name:<{width}}  {each.n_rows:>8,}  {shares}")
     if len(groups) > len(shown):
         lines.append(f"({len(groups) - len(shown)} more with fewer rows)")
