@@ -154,6 +154,27 @@ def test_decimal_commas_beside_a_mark(tmp_path):
     assert X["b"][1] == 1.5
 
 
+def test_decimal_commas_in_one_column_of_one_file(tmp_path):
+    """Beside points in its other columns; the target has points throughout, and so the model takes both."""
+    target, source = tmp_path / "target.csv", tmp_path / "source.csv"
+    random = np.random.default_rng(0)
+    a, b, y = random.normal(size=(3, 80)).round(3)
+    sugar = random.gamma(2, 3, size=80).round(1)
+    frame = pd.DataFrame({"a": a, "b": b, "sugar": sugar, "y": y})
+    frame.to_csv(target, sep=";", index=False)
+    commas = pd.Series(sugar).map(lambda value: str(value).replace(".", ","))
+    frame.assign(sugar=commas.mask(pd.Series(range(80)) % 9 == 0, "k.A.")).to_csv(source, sep=";", index=False)
+    made = read_study(target, [source], "y")
+    assert kinds(made)["sugar"] == "number"
+    read = made.sources["source"][0]["sugar"]
+    assert read.isna().tolist() == [row % 9 == 0 for row in range(80)]
+    np.testing.assert_array_equal(read.dropna(), sugar[read.notna()])
+    assert len(notes_on(made, "source.csv has decimal commas in column 'sugar', such as ")) == 1
+    rows, _ = made.schema.conform(pd.DataFrame({"a": ["1.5"], "b": [2.5], "sugar": ["3,5"]}), "new.csv")
+    assert rows["sugar"].tolist() == [3.5]
+    assert rows["a"].tolist() == [1.5]
+
+
 def test_hospitals(study):
     """? for missing, zeros for a measure that one of them never took, three classes: all of it is told."""
 
