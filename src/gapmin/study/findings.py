@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,6 +12,8 @@ from scipy.stats import kruskal, spearmanr
 from gapmin.transfer.findings import differing_columns
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from .study import LabelledFrame, Study
 
 _MOST_ROWS = 2000
@@ -19,6 +21,11 @@ _MOST_ROWS = 2000
 
 _RELATED = 0.01
 """A p-value up to which a column has to do with the label."""
+
+_FEWEST_VALUES = 5
+
+_Known = tuple[NDArray[Any], NDArray[Any]]
+"""The values of a column of a file, and the labels of their rows."""
 
 
 def source_findings(study: Study, seed: int) -> tuple[tuple[str, ...], ...]:
@@ -32,8 +39,19 @@ def source_findings(study: Study, seed: int) -> tuple[tuple[str, ...], ...]:
         Which rows are looked at in a file of many.
     """
     random = np.random.default_rng(seed)
-    target, *sources = (_drawn(each, random) for each in (study.target, *study.sources.values()))
-    return tuple(tuple(differing_columns(_columns(study, target, source))) for source in sources)
+    tables = [_drawn(each, random) for each in (study.target, *study.sources.values())]
+    found: list[list[tuple[str, NDArray[Any], NDArray[Any]]]] = [[] for _ in study.sources]
+    for column in study.schema.columns:
+        if column.kind in ("date", "text"):  # another time is no fault, and texts are seldom the same
+            continue
+        files = [_known(X[column.name], y) for X, y in tables]
+        constant = [column.kind != "category" and bool(values.size) and np.ptp(values) == 0 for values, _ in files]
+        varying = [each for each, one in zip(files, constant, strict=True) if not one]
+        told = not any(constant) or _has_to_do_with_label(varying, classes=study.schema.task == "classification")
+        for k, pairs in enumerate(found, start=1):
+            if files[0][0].size and files[k][0].size and (told or not (constant[0] or constant[k])):
+                pairs.append((column.name, files[0][0], files[k][0]))
+    return tuple(tuple(differing_columns(pairs)) for pairs in found)
 
 
 def _drawn(table: LabelledFrame, random: np.random.Generator) -> LabelledFrame:
@@ -42,33 +60,23 @@ def _drawn(table: LabelledFrame, random: np.random.Generator) -> LabelledFrame:
     return X.iloc[rows], y[rows]
 
 
-def _columns(
-    study: Study, target: LabelledFrame, source: LabelledFrame
-) -> Iterator[tuple[str, NDArray[Any], NDArray[Any]]]:
-    """Yield the columns that can be compared by value, without those that are constant where it does not matter."""
-    classes = study.schema.task == "classification"
-    for column in study.schema.columns:
-        if column.kind in ("date", "text"):  # another time is no fault, and texts are seldom the same
-            continue
-        there = [X[column.name].notna().to_numpy() for X, _ in (target, source)]
-        values = [X[column.name].to_numpy()[known] for (X, _), known in zip((target, source), there, strict=True)]
-        if not all(each.size for each in values):
-            continue
-        if column.kind != "category":
-            varies = [bool(np.ptp(each)) for each in values]
-            where = int(varies[1])
-            labels = (target, source)[where][1][there[where]]
-            if not all(varies) and not (any(varies) and _is_related(values[where], labels, classes=classes)):
-                continue
-        yield column.name, values[0], values[1]
+def _known(column: pd.Series, y: NDArray[Any]) -> _Known:
+    there = column.notna().to_numpy()
+    return column.to_numpy()[there], y[there]
 
 
-def _is_related(values: NDArray[Any], labels: NDArray[Any], *, classes: bool) -> bool:
-    """Tell whether a column has to do with the label, by a rank test."""
-    if not classes:
-        return bool(spearmanr(values, labels).pvalue <= _RELATED)
-    groups = [values[labels == each] for each in set(labels.tolist())]
-    return len(groups) > 1 and bool(kruskal(*groups).pvalue <= _RELATED)
+def _has_to_do_with_label(files: Sequence[_Known], *, classes: bool) -> bool:
+    """Tell whether a rank test finds that a column has to do with the label in any of the files where it varies."""
+    return any(_p_value(values, y, classes=classes) <= _RELATED / len(files) for values, y in files)
+
+
+def _p_value(values: NDArray[Any], y: NDArray[Any], *, classes: bool) -> float:
+    """Return the p-value of a rank test; 1 where there is nothing to test."""
+    groups = [values[y == each] for each in set(y.tolist())] if classes else [values, y]
+    if len(groups) < 2 or values.size < _FEWEST_VALUES:
+        return 1.0
+    found = kruskal(*groups) if classes else spearmanr(values, y)
+    return float(found.pvalue)
 
 
 __all__ = ["source_findings"]
