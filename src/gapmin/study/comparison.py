@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import html
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -44,6 +44,8 @@ class TableComparison:
         Seed.
     n_jobs : int or None
         Processes or threads. The result does not depend on it.
+    options : dict
+        What else `gapmin.compare` was given: `quick`, `time_limit`, `n_splits`.
     """
 
     result: StudyComparison
@@ -54,6 +56,7 @@ class TableComparison:
     time: str | None = None
     random_state: int = 0
     n_jobs: int | None = None
+    options: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def evidence(self) -> Evidence:
@@ -97,9 +100,10 @@ class TableComparison:
         given = self.files.sources
         every = [self.files.target, *(given.values() if isinstance(given, Mapping) else given)]
         # The page shows the Python that does the same, which it cannot of frames.
-        shown = None if isinstance(given, Mapping) or not all(map(is_path, every)) else self.files
+        plain = replace(self.files, drop=[name for name in self.files.drop if name != self.group])
+        shown = None if isinstance(given, Mapping) or not all(map(is_path, every)) else plain
         made_with = study_files(self.study, self.files.tables())
-        options = {"scoring": self.scoring, "group": self.group, "time": self.time}
+        options = {"scoring": self.scoring, "group": self.group, "time": self.time, **self.options}
         return write_html(study_report(self.result, shown, made_with, options=options), path)
 
     def to_frame(self) -> pd.DataFrame:
@@ -215,4 +219,4 @@ def compare(
     result = compare_study(
         study, scoring=scoring, division=division, n_jobs=n_jobs, random_state=random_state, **options
     )
-    return TableComparison(result, study, files, scoring, group, time, random_state, n_jobs)
+    return TableComparison(result, study, files, scoring, group, time, random_state, n_jobs, options)

@@ -48,6 +48,9 @@ GLOSSARY = (
 )
 
 
+_DRAWN = f"The comparison has {MAX_SEARCH_ROWS:,} of the source rows, drawn at random; the model of gapmin fit has all."
+
+
 def study_report(
     comparison: StudyComparison,
     files: StudyFiles | None = None,
@@ -67,7 +70,7 @@ def study_report(
     command : str
         What was typed.
     options : dict, optional
-        What `gapmin.compare` was given beside the files: scoring, group, time, quick, time_limit.
+        What `gapmin.compare` was given beside the files: scoring, group, time, quick, time_limit, n_splits.
     """
     summary = comparison.summary
     sections = [
@@ -186,12 +189,8 @@ def _data_section(comparison: StudyComparison) -> Section:
         f"{joined(sizes)}. “{comparison.label}” is predicted from {comparison.n_columns:,} "
         f"column{'s' * (comparison.n_columns != 1)}."
     )
-    points = [_sentence(note) for note in comparison.notes]
-    return Section("The data", [text], points, [data_table(comparison.drift)])
-
-
-def _sentence(note: str) -> str:
-    return f"{note[:1].upper()}{note[1:]}{'' if note.endswith('.') else '.'}"
+    # Notes may begin with the name of a file, which stays as it is.
+    return Section("The data", [text], comparison.notes, [data_table(comparison.drift)])
 
 
 def _code(
@@ -208,7 +207,7 @@ def _provenance_section(comparison: StudyComparison, made_with: Sequence[StudyFi
     points = [
         f"{comparison.n_splits} folds of the target; seed {comparison.random_state}; {comparison.seconds:.0f} s. The "
         "numbers do not depend on how many processes were used.",
-        f"Of more than {MAX_SEARCH_ROWS:,} source rows, so many are drawn at random; the model of gapmin fit has all.",
+        *([_DRAWN] if sum(comparison.source_sizes.values()) > MAX_SEARCH_ROWS else []),
         f"Versions: {', '.join(versions)}.",
     ]
     tables = []
