@@ -348,11 +348,15 @@ def value_scores(predicted: Array, y: NDArray[Any], seed: int) -> ValueScores:
     )
 
 
-def mean_details(repeats: Sequence[ClassScores] | Sequence[ValueScores]) -> ClassScores | ValueScores:
+def mean_details(repeats: Sequence[ClassScores | ValueScores]) -> ClassScores | ValueScores:
     """Return the first of several repeats, with the means of what may be the metric too."""
-    first, means = repeats[0], ("roc_auc", "average_precision", "r2", "mean_absolute_error")
+    first: Any = repeats[0]
+    means = ("roc_auc", "average_precision", "r2", "mean_absolute_error")
     known = [name for name in means if getattr(first, name, None) is not None]
-    return replace(first, **{name: float(np.mean([getattr(each, name) for each in repeats])) for name in known})
+    made: ClassScores | ValueScores = replace(
+        first, **{name: float(np.mean([getattr(each, name) for each in repeats])) for name in known}
+    )
+    return made
 
 
 def score_warnings(found: ClassScores | ValueScores, scores: Sequence[MethodScore], metric: StudyMetric) -> list[str]:

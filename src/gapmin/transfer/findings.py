@@ -120,11 +120,12 @@ def column_findings(data: Data, number: int, names: Sequence[str] | None, seed: 
         _safe_indexing(data.X, np.sort(random.permutation(rows)[:_ROWS_COMPARED]))
         for rows in (data.target, np.flatnonzero(data.domain == number))
     )
+
+    def column(table: Any, k: int) -> NDArray[Any]:
+        return np.asarray(_safe_indexing(table, k, axis=1))
+
     names = names if names is not None else [f"column {k + 1}" for k in range(here.shape[1])]
-    yield from differing_columns(
-        (str(name), *(np.asarray(_safe_indexing(each, k, axis=1)) for each in (here, there)))
-        for k, name in enumerate(names)
-    )
+    yield from differing_columns((str(name), column(here, k), column(there, k)) for k, name in enumerate(names))
 
 
 def differing_columns(columns: Iterable[tuple[str, NDArray[Any], NDArray[Any]]]) -> Iterator[str]:
