@@ -111,13 +111,13 @@ def test_how_many_labels_would_tell_goes_by_the_odds(factor):
     more = ceil(30 * log(19) / log(4) - 30)
     for nats in (-8.0, 5.0, 6.7):
         found = evidence("no evidence either way", factor=factor, nats=nats, error=0.5)
-        assert labels_that_would_tell(found, found.sources[0]).startswith(
+        assert labels_that_would_tell(found)[0].startswith(
             f"About {more} more labelled target rows like these would decide about old."
         )
     unsure = evidence("no evidence either way", factor=factor, nats=9.0, error=1.5)
-    assert labels_that_would_tell(unsure, unsure.sources[0]).startswith("It cannot be told")
+    assert labels_that_would_tell(unsure)[0].startswith("It cannot be told")
     even = evidence("no evidence either way", factor=1.0, error=0.0)
-    assert labels_that_would_tell(even, even.sources[0]).startswith("It cannot be told")
+    assert labels_that_would_tell(even)[0].startswith("It cannot be told")
 
 
 def test_an_undecided_source_is_shown_with_the_weight_that_it_has():
@@ -126,6 +126,11 @@ def test_an_undecided_source_is_shown_with_the_weight_that_it_has():
     said = " ".join(summarise(evidence("no evidence either way"), RATE, scores(0.15)).next_steps)
     assert "Until then the model gives it a weight of 50%." in said
     assert "do not count on" not in said
+    several = evidence(*["no evidence either way"] * 2, factor=1.0)
+    assert labels_that_would_tell(several) == [
+        "It cannot be told how many more labelled target rows would decide about old and web. Until then the model "
+        "gives them weights of 50% and 50%."
+    ]
     assert "Work with the target alone" not in said
 
 

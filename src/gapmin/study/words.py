@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import ceil
+from math import ceil, inf
 
 from gapmin._utils.options import fitting
 from gapmin._utils.text import counted, format_number, joined
@@ -101,7 +101,7 @@ def _percent(share: float) -> str:
 
 def _next_steps(evidence: Evidence, worse: bool, is_useless: bool) -> list[str]:
     undecided = _undecided(evidence)
-    steps = [labels_that_would_tell(evidence, each) for each in undecided]
+    steps = labels_that_would_tell(evidence)
     for each in evidence.sources:
         noticed = next(filter(asks_for_correction, each.findings), "")
         if noticed:
@@ -114,21 +114,29 @@ def _next_steps(evidence: Evidence, worse: bool, is_useless: bool) -> list[str]:
         steps.append("Label more target rows before you rely on it.")
     elif undecided:
         names = joined([each.name for each in undecided])
-        steps.append(f"Label more target rows, or look for other sources. For a model without {names}, fit without it.")
+        files = "its file" if len(undecided) == 1 else "their files"
+        steps.append(f"Label more target rows, or look for other sources. To do without {names}, leave {files} out.")
     else:
         steps.append("Work with the target alone, or look for other sources.")
     return steps
 
 
-def labels_that_would_tell(evidence: Evidence, source: SourceVerdict) -> str:
-    """Say about how many more labelled target rows would decide about a source, and what the model does until then."""
-    rows = evidence.rows_that_would_tell(source.number)
-    if rows is None:
-        said = f"It cannot be told how many more labelled target rows would decide about {source.name}"
-    else:
-        more = max(ceil(rows - evidence.n_target), 1)
-        said = f"About {counted(more, 'more labelled target row')} like these would decide about {source.name}"
-    return f"{said}. Until then the model gives it a weight of {_percent(source.weight)}."
+def labels_that_would_tell(evidence: Evidence) -> list[str]:
+    """Say about how many more labelled target rows would decide, and what the model does until then."""
+    told: dict[int, list[SourceVerdict]] = {}
+    for each in _undecided(evidence):
+        rows = evidence.rows_that_would_tell(each.number)
+        more = 0 if rows is None else max(ceil(rows - evidence.n_target), 1)
+        told.setdefault(more, []).append(each)
+    said = []
+    for more, sources in sorted(told.items(), key=lambda each: each[0] or inf):
+        names = joined([each.name for each in sources])
+        n_rows = counted(more, "more labelled target row") if more else "how many more labelled target rows"
+        start = f"About {n_rows} like these would" if more else f"It cannot be told {n_rows} would"
+        weights = joined([_percent(each.weight) for each in sources])
+        gives = f"them weights of {weights}" if len(sources) > 1 else f"it a weight of {weights}"
+        said.append(f"{start} decide about {names}. Until then the model gives {gives}.")
+    return said
 
 
 def labels_sentence(saving: LabelSaving, used: Sequence[str]) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
 from html import escape
-from math import floor, hypot, inf, log, nan
+from math import floor, inf, log, nan
 from typing import Any, Self
 
 from gapmin._utils.extras import how_to_install
@@ -213,7 +213,7 @@ class Evidence:
         """Return about how many target rows would decide about a source; None where that cannot be told.
 
         The logarithm of the Bayes factor, by which the verdict goes, is taken to grow with the rows. It cannot be told
-        where it is within a standard error of 0: that of the heaviest set with the source against the heaviest without.
+        where that is no larger than the standard error of the source's evidence.
 
         Parameters
         ----------
@@ -222,10 +222,8 @@ class Evidence:
         """
         asked = self[source]
         size = abs(log(asked.bayes_factor)) if asked.bayes_factor > 0 else inf
-        sides: dict[bool, Hypothesis] = {}
-        for each in sorted(self.hypotheses, key=lambda each: each.weight):
-            sides[asked.number in each.sources] = each
-        if size == 0 or size <= hypot(*(each.evidence_error for each in sides.values())):
+        one = next((each for each in self.hypotheses if each.sources == (asked.number,)), None)
+        if one is None or size == 0 or size <= one.evidence_error:
             return None
         return max(self.n_target * log(USE_FROM) / size, float(self.n_target))
 
