@@ -7,6 +7,7 @@ import pytest
 from gapmin.study.curve import LabelSaving
 from gapmin.study.methods import BASELINE, MODEL, TARGET_ONLY
 from gapmin.study.metrics import MethodScore, StudyMetric
+from gapmin.study.page_tables import evidence_table
 from gapmin.study.words import labels_sentence, labels_that_would_tell, summarise
 from gapmin.transfer import Evidence, Hypothesis, Score, SourceVerdict
 from gapmin.transfer.constants import VERDICTS
@@ -132,6 +133,19 @@ def test_an_undecided_source_is_shown_with_the_weight_that_it_has():
         "gives them weights of 50% and 50%."
     ]
     assert "Work with the target alone" not in said
+
+
+def test_sources_that_help_together_are_not_undecided():
+    found = evidence("no evidence either way", "no evidence either way")
+    alone, *ones = found.hypotheses
+    found = replace(found, hypotheses=(replace(alone, weight=0.01), *(replace(each, weight=0.49) for each in ones)))
+    assert found.together == ("old", "web")
+    said = summarise(found, RATE, scores(0.15))
+    assert said.decision.startswith("Use old and web together")
+    assert "old and web together: " in said.how_sure
+    assert "for the model with old and web, " in said.effect
+    assert not any("cannot be told" in each or "would decide" in each for each in said.next_steps)
+    assert [str(row[1]) for row in evidence_table(found).rows] == ["use together", "use together"]
 
 
 def test_only_what_can_be_corrected_is_a_next_step():

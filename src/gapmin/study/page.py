@@ -28,7 +28,7 @@ from .page_charts import (
 from .page_tables import area_table, confusion_table, data_table, drift_table, evidence_table, score_table
 from .result import NESTED, StudyComparison
 from .study import StudyFiles
-from .words import THRESHOLD, labels_sentence, odds
+from .words import THRESHOLD, labels_sentence, odds_lines
 
 GLOSSARY = (
     ("target, source", "The file a model is wanted for, and the others."),
@@ -111,8 +111,7 @@ def _the_target(comparison: StudyComparison) -> str:
 
 def _how_sure(comparison: StudyComparison) -> list[str]:
     """Return a line for each source, and what they mean."""
-    lines = [f"{each.name}: {odds(each.bayes_factor)}" for each in comparison.evidence.sources]
-    return [*lines, THRESHOLD]
+    return [*odds_lines(comparison.evidence), THRESHOLD]
 
 
 def _evidence_section(comparison: StudyComparison) -> Section:

@@ -29,7 +29,7 @@ def evidence_table(evidence: Evidence) -> Table:
     rows = [
         [
             Entry(each.name),
-            Entry(each.verdict, best=each.verdict == "use"),
+            Entry("use together" if each.name in evidence.together else each.verdict, best=each.name in evidence.used),
             Entry(f"{each.n_rows:,}"),
             Entry(shown_odds(each.bayes_factor)),
             Entry(_nats(each.evidence, errors.get(each.number))),

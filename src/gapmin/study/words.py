@@ -48,10 +48,19 @@ def summarise(evidence: Evidence, metric: StudyMetric, scores: Sequence[MethodSc
     useless = min(map(metric.loss, (model.value, alone.value))) >= metric.loss(guess.value)
     return Summary(
         evidence.decision(worse, useless),
-        "; ".join(f"{each.name}: {odds(each.bayes_factor)}" for each in evidence.sources) + f". {THRESHOLD}",
+        f"{'; '.join(odds_lines(evidence))}. {THRESHOLD}",
         _effect(evidence, metric, model, alone, guess),
         tuple(_next_steps(evidence, worse, useless)),
     )
+
+
+def odds_lines(evidence: Evidence) -> list[str]:
+    """Return the odds of each source, and of those that help together."""
+    lines = [f"{each.name}: {odds(each.bayes_factor)}" for each in evidence.sources]
+    if evidence.together:
+        whole = odds(evidence.bayes_factor).replace("for it", "for them")
+        lines.append(f"{joined(evidence.together)} together: {whole}")
+    return lines
 
 
 def odds(bayes_factor: float) -> str:
@@ -88,7 +97,8 @@ def _effect(evidence: Evidence, metric: StudyMetric, model: MethodScore, alone: 
 
 
 def _undecided(evidence: Evidence) -> list[SourceVerdict]:
-    return [each for each in evidence.sources if each.verdict == UNDECIDED]
+    """Return the sources of which nothing is known, neither alone nor together with others."""
+    return [each for each in evidence.sources if each.verdict == UNDECIDED and each.name not in evidence.used]
 
 
 def _is_relied_on(source: SourceVerdict) -> bool:
