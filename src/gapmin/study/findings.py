@@ -22,7 +22,7 @@ _MOST_ROWS = 2000
 _RELATED = 0.01
 """A p-value up to which a column has to do with the label."""
 
-_FEWEST_VALUES = 5
+_FEWEST_RANKED = 5
 
 _Known = tuple[NDArray[Any], NDArray[Any]]
 """The values of a column of a file, and the labels of their rows."""
@@ -73,7 +73,7 @@ def _has_to_do_with_label(files: Sequence[_Known], *, classes: bool) -> bool:
 def _p_value(values: NDArray[Any], y: NDArray[Any], *, classes: bool) -> float:
     """Return the p-value of a rank test; 1 where there is nothing to test."""
     groups = [values[y == each] for each in set(y.tolist())] if classes else [values, y]
-    if len(groups) < 2 or values.size < _FEWEST_VALUES:
+    if len(groups) < 2 or values.size < _FEWEST_RANKED:
         return 1.0
     found = kruskal(*groups) if classes else spearmanr(values, y)
     return float(found.pvalue)
