@@ -77,11 +77,11 @@ def one_model(folder: Path) -> dict[str, float]:
 
 def one_prediction(folder: Path) -> dict[str, float]:
     """Load that model and predict 50 rows; imports are not counted."""
-    from gapmin.study.model import load_study_model
+    from gapmin.study.model import StudyModel
     from gapmin.study.prediction import predict_file
 
     start = time.perf_counter()
-    predict_file(load_study_model(folder / "model.skops"), folder / "new.csv")
+    predict_file(StudyModel.load(folder / "model.skops"), folder / "new.csv")
     return {"seconds": time.perf_counter() - start}
 
 

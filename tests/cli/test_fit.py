@@ -23,7 +23,7 @@ from gapmin.cli._printing import print_json  # noqa: E402
 from gapmin.saved import ModelFileError, load_model, save_model  # noqa: E402
 from gapmin.saved._archive import pack  # noqa: E402
 from gapmin.study import answer, preprocessor, read_study, read_table  # noqa: E402
-from gapmin.study.model import StudyFile, load_study_model, with_file_rows  # noqa: E402
+from gapmin.study.model import StudyFile, StudyModel, with_file_rows  # noqa: E402
 from gapmin.transfer import explain as explain_rows  # noqa: E402
 from gapmin_support.checks import repeats  # noqa: E402
 from gapmin_support.commands import invoke  # noqa: E402
@@ -108,13 +108,13 @@ def test_a_fit_says_what_was_read_and_what_came_of_it(fitted, files):
     assert lines[2] == f"source  {files / '<script>b.csv'}  50 rows"
     assert "note: dropped column 'id': as asked" in lines
     assert f"Predicting {LABEL} from 3 columns (1 number, 1 boolean, 1 category) ..." in lines
-    model = load_study_model(out)
+    model = StudyModel.load(out)
     assert model.evidence.decision(worse=False) in lines
     alone = model.evidence.hypotheses[0].scores["error rate"].value
     assert f"{100 * alone:.1f}%" in next(line for line in lines if line.startswith("target alone"))
     weights = {
         line.split("  ")[0]: line.split()
-        for line in lines[lines.index("Weight of the target and its 2 sources") :]
+        for line in lines[lines.index("What the model trains on: the target and its 2 sources") :]
         if line.startswith(("t (target)", "a [red]", "<script>b"))
     }
     assert list(weights) == ["t (target)", "a [red]", "<script>b"]
@@ -122,7 +122,7 @@ def test_a_fit_says_what_was_read_and_what_came_of_it(fitted, files):
 
 
 def test_a_model_remembers_how_it_was_made(fitted, files):
-    model = load_study_model(fitted[0])
+    model = StudyModel.load(fitted[0])
     digest = hashlib.sha256((files / "<script>b.csv").read_bytes()).hexdigest()
     assert model.files[2] == StudyFile("source", "<script>b", "<script>b.csv", 50, digest)
     read = {"task": None, "drop": ["id"], "na": [], "keep": [], "text": True}
@@ -144,7 +144,7 @@ def test_it_is_the_pipeline_that_a_user_would_write(fitted, files):
     model = TransferClassifierCV(aligned=True, random_state=0)
     plain = Pipeline([("prepare", preprocessor(study.schema)), ("model", model)])
     plain.fit(X, y, model__sample_domain=sample_domain)
-    ours = load_study_model(fitted[0]).pipeline
+    ours = StudyModel.load(fitted[0]).pipeline
     np.testing.assert_array_equal(plain.predict_proba(X), ours.predict_proba(X))
 
 
@@ -326,7 +326,7 @@ def test_a_fit_is_refused_before_any_work(fitted, files, tmp_path):
 def test_a_stored_explanation_is_shown(fitted):
     done = run("explain", fitted[0])
     assert done.exit_code == 0
-    model = load_study_model(fitted[0])
+    model = StudyModel.load(fitted[0])
     lines = done.stdout.splitlines()
     assert lines[0] == model.evidence.decision(worse=False)
     assert f"Rows of the sources by {LABEL}" in lines
@@ -340,7 +340,7 @@ def test_weights_by_column_are_those_of_the_rows(fitted, files):
     done = run("explain", fitted[0], "--target", files / "t.csv", *sources, *by, "--json")
     assert done.exit_code == 0, done.stderr
     said = json.loads(done.stdout)
-    stored = load_study_model(fitted[0])
+    stored = StudyModel.load(fitted[0])
     assert said["sources"] == stored.explanation.to_dict()["sources"]
     frames = [read_table(files / name).frame for name in ("a [red].csv", "<script>b.csv")]
     weight = stored.pipeline["model"].sample_weight_[24:]
@@ -521,12 +521,12 @@ def test_another_kind_of_model_is_sent_to_python(tmp_path):
     model = GapBoostClassifier(n_estimators=2).fit([[0.0], [1.0], [2.0], [3.0]], [0, 0, 1, 1])
     save_model(model, tmp_path / "model.skops")
     with pytest.raises(ModelFileError, match=r"was not made by gapmin fit: use it in Python"):
-        load_study_model(tmp_path / "model.skops")
+        StudyModel.load(tmp_path / "model.skops")
 
 
 def test_nothing_is_left_of_a_model_that_cannot_be_written(fitted, tmp_path):
     with pytest.raises(ModelFileError, match="no folder"):
-        load_study_model(fitted[0]).save(tmp_path / "no" / "model.skops")
+        StudyModel.load(fitted[0]).save(tmp_path / "no" / "model.skops")
     assert list(tmp_path.iterdir()) == []
 
 

@@ -12,7 +12,7 @@ openpyxl = pytest.importorskip("openpyxl")
 
 from gapmin.cli import compare, explain, fit, predict  # noqa: E402
 from gapmin.study import read_study  # noqa: E402
-from gapmin.study.model import load_study_model  # noqa: E402
+from gapmin.study.model import StudyModel  # noqa: E402
 from gapmin_support.commands import invoke  # noqa: E402
 
 N_TARGET, N_SOURCE = 16, 40
@@ -79,7 +79,7 @@ def test_a_model_of_messy_files_predicts_and_explains(files):
     assert "dropped column 'row': which count the rows" in notes
     assert "'?' in column 'floor', among numbers or dates: taken as missing" in notes
 
-    model = load_study_model(out)
+    model = StudyModel.load(out)
     assert model.schema.missing == ("k.a.",)
     predicted = run("predict", out, files / "new.csv", "--json")
     assert predicted.exit_code == 0, predicted.output

@@ -1,5 +1,6 @@
 """Frames in place of files: the same study, the same answer, nothing changed."""
 
+import html
 import subprocess
 import sys
 
@@ -10,8 +11,8 @@ pd = pytest.importorskip("pandas")
 pytest.importorskip("skops")
 
 import gapmin  # noqa: E402
-from gapmin.study import TableError  # noqa: E402
-from gapmin.study.model import load_study_model  # noqa: E402
+from gapmin.study import StudyModel, TableError  # noqa: E402
+from gapmin.study.prediction import predict_file  # noqa: E402
 
 N = 40
 
@@ -125,6 +126,11 @@ def test_a_comparison_shows_itself(compared, tmp_path):
     shown = compared._repr_html_()
     assert "older &lt;b&gt;" in shown
     assert "<b>" not in shown
+    summary = compared.result.summary
+    for text in (summary.decision, summary.effect, *summary.next_steps):
+        assert html.escape(text) in shown
+    assert "<th>odds</th>" in shown
+    assert "bayes_factor" not in shown
     text = compared.report(tmp_path / "report.html").read_text()
     assert "older &lt;b&gt;" in text
 
@@ -136,8 +142,32 @@ def test_a_comparison_fits_the_model_that_it_judged(compared, tmp_path):
     new = frame(seed=2)
     predicted = model.predict(new.drop(columns="rent"))
     assert predicted.shape == (N,)
-    loaded = load_study_model(model.save(tmp_path / "model.skops"))
+    loaded = StudyModel.load(model.save(tmp_path / "model.skops"))
     np.testing.assert_array_equal(loaded.predict(new), predicted)
+    for text in ("rent", "regression", "older <b>", compared.evidence["older <b>"].verdict):
+        assert text in repr(loaded)
+    assert len(repr(loaded)) < 200
+    assert not hasattr(loaded, "classes_")
+    with pytest.raises(TypeError, match="predicts rent as a number: call predict"):
+        loaded.predict_proba(new)
+
+
+def test_a_model_of_classes_gives_probabilities(tmp_path):
+    """From a frame with its columns in another order, and the same as the command line writes."""
+    ours, older = (
+        each.assign(rent=np.where(each["rent"] > each["rent"].median(), "high", "low"))
+        for each in (frame(20), frame(60, seed=1))
+    )
+    model = gapmin.compare(ours, {"older": older}, label="rent", quick=True, n_jobs=1).fit()
+    new = frame(seed=2).drop(columns="rent")
+    loaded = StudyModel.load(model.save(tmp_path / "model.skops"))
+    shares = loaded.predict_proba(new[new.columns[::-1]])
+    assert loaded.classes_.tolist() == ["high", "low"]
+    np.testing.assert_allclose(shares.sum(axis=1), 1)
+    np.testing.assert_array_equal(loaded.classes_[shares.argmax(axis=1)], model.predict(new))
+    new.to_csv(tmp_path / "new.csv", index=False)
+    by_command = predict_file(loaded, tmp_path / "new.csv", proba=True)
+    np.testing.assert_allclose(by_command.columns["probability_high"], shares[:, 0])
 
 
 @pytest.mark.parametrize(

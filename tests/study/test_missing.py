@@ -42,10 +42,10 @@ def test_a_mark_among_numbers_is_missing(study, mark, where):
     assert kinds(made) == {"x": "number", "a": "number"}
     X = made.target[0] if where == "target" else made.sources["source"][0]
     assert X["a"].isna().tolist() == [row < 40 for row in range(N)]
-    read_by_pandas = mark in ("n/a", "null")
-    assert bool(notes_on(made, f"'{mark.lower()}' in column 'a', among numbers or dates: taken as missing")) is (
-        not read_by_pandas
-    )
+    notes = notes_on(made, "in column 'a'")
+    assert len(notes) == 1
+    assert f"'{mark.lower()}'" in notes[0].lower()
+    assert notes[0].endswith("taken as missing")
 
 
 def test_a_mark_among_texts_is_a_text(study):
@@ -152,6 +152,27 @@ def test_decimal_commas_beside_a_mark(tmp_path):
     X = made.sources["s"][0]
     assert X["b"].isna().tolist() == [row % 3 == 0 for row in range(30)]
     assert X["b"][1] == 1.5
+
+
+def test_decimal_commas_in_one_column_of_one_file(tmp_path):
+    """Beside points in its other columns; the target has points throughout, and so the model takes both."""
+    target, source = tmp_path / "target.csv", tmp_path / "source.csv"
+    random = np.random.default_rng(0)
+    a, b, y = random.normal(size=(3, 80)).round(3)
+    sugar = random.gamma(2, 3, size=80).round(1)
+    frame = pd.DataFrame({"a": a, "b": b, "sugar": sugar, "y": y})
+    frame.to_csv(target, sep=";", index=False)
+    commas = pd.Series(sugar).map(lambda value: str(value).replace(".", ","))
+    frame.assign(sugar=commas.mask(pd.Series(range(80)) % 9 == 0, "k.A.")).to_csv(source, sep=";", index=False)
+    made = read_study(target, [source], "y")
+    assert kinds(made)["sugar"] == "number"
+    read = made.sources["source"][0]["sugar"]
+    assert read.isna().tolist() == [row % 9 == 0 for row in range(80)]
+    np.testing.assert_array_equal(read.dropna(), sugar[read.notna()])
+    assert len(notes_on(made, "source.csv has decimal commas in column 'sugar', such as ")) == 1
+    rows, _ = made.schema.conform(pd.DataFrame({"a": ["1.5"], "b": [2.5], "sugar": ["3,5"]}), "new.csv")
+    assert rows["sugar"].tolist() == [3.5]
+    assert rows["a"].tolist() == [1.5]
 
 
 def test_hospitals(study):

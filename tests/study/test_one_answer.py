@@ -14,9 +14,9 @@ from gapmin import TransferClassifierCV, TransferRegressorCV, rank_sources  # no
 from gapmin.cli import compare, fit  # noqa: E402
 from gapmin.study import StudyFiles, preprocessor, read_study  # noqa: E402
 from gapmin.study.compare import compare_study  # noqa: E402
-from gapmin.study.methods import MODEL  # noqa: E402
+from gapmin.study.methods import BASELINE, MODEL, TARGET_ONLY  # noqa: E402
 from gapmin.study.metrics import read_metric  # noqa: E402
-from gapmin.study.model import fit_study, load_study_model  # noqa: E402
+from gapmin.study.model import StudyModel, fit_study  # noqa: E402
 from gapmin.study.nested import NestedData, run_fold  # noqa: E402
 from gapmin.study.splits import OuterFold  # noqa: E402
 from gapmin.transfer import Evidence  # noqa: E402
@@ -105,7 +105,7 @@ def by_command(paths, folder, jobs):
     for part in ("sources", "hypotheses"):  # compare shows no score of the rows that chose the weights
         for mine, theirs in zip(said.to_dict()[part], shown[part], strict=True):
             assert {**mine, "scores": None} == {**theirs, "scores": None}
-    return [said, load_study_model(folder / f"{jobs}.skops").evidence]
+    return [said, StudyModel.load(folder / f"{jobs}.skops").evidence]
 
 
 def check_same(first, *others):
@@ -175,7 +175,32 @@ def test_a_metric_chooses_the_settings_of_all_of_them(tmp_path):
         assert [each.weight for each in other.hypotheses] == [each.weight for each in asked.hypotheses]
         assert [each.chosen for each in other.hypotheses] == [each.chosen for each in asked.hypotheses]
     assert [each.chosen for each in plain.hypotheses] != [each.chosen for each in asked.hypotheses]
-    assert load_study_model(model.save(tmp_path / "model.skops")).asked["scoring"] == "accuracy"
+    assert StudyModel.load(model.save(tmp_path / "model.skops")).asked["scoring"] == "accuracy"
+
+
+@pytest.mark.parametrize("name", ["in between", "one source"])
+def test_fit_and_a_quick_comparison_show_the_same_scores(name, tmp_path):
+    """The baseline too, of two classes of one size, which is that of the nested comparison as well."""
+    paths = write(STUDIES[name], tmp_path)
+    frames = [pd.read_csv(path) for path in paths]
+    if STUDIES[name].task == "classification":
+        few = frames[0]["label"].value_counts().min()
+        frames[0] = frames[0].groupby("label").head(few)
+    study = read_study(frames[0], frames[1:], "label")
+    quick = compare_study(study, quick=True, n_jobs=1, random_state=SEED)
+    evidence = fit_study(StudyFiles(frames[0], frames[1:], "label"), n_jobs=1, random_state=SEED).evidence
+    metric = evidence.metrics[0]
+    for method, said in (
+        (MODEL, evidence.model),
+        (TARGET_ONLY, evidence.hypotheses[0].scores),
+        (BASELINE, evidence.baseline),
+    ):
+        mine = quick.score_of(method)
+        np.testing.assert_allclose((mine.value, mine.low, mine.high), list(vars(said[metric]).values()))
+    nested = compare_study(study, n_splits=2, n_jobs=1, random_state=SEED)
+    assert nested.score_of(BASELINE).value == pytest.approx(quick.score_of(BASELINE).value)
+    if study.schema.task == "classification":
+        assert quick.score_of(BASELINE).value == 0.5
 
 
 def test_a_nested_fold_is_the_estimator_with_that_metric(tmp_path):

@@ -11,6 +11,7 @@ from gapmin.study.methods import MODEL, TARGET_ONLY
 from gapmin.study.model import StudyFile
 from gapmin.study.page import python_code, study_report
 from gapmin.study.page_tables import confusion_table, evidence_table, score_table
+from gapmin.transfer.importance import ColumnImportance
 from gapmin_support.comparisons import EVIL, made_comparison
 
 FILES = StudyFiles(f"{EVIL}.csv", ("a 'b' \"c\".csv", "$x$.parquet"), EVIL, drop=("id",), max_source_rows=500)
@@ -105,6 +106,22 @@ def test_the_code_does_what_the_page_says(tmp_path, capsys):
     assert found.result.metric.name == "R squared"
     assert made_here["model"].evidence == found.evidence
     assert made_here["model"].evidence.metrics == ("R squared",)
+    page = found.report(tmp_path / "report.html").read_text()
+    for option in ("quick=True", "scoring=&#39;r2&#39;"):
+        assert option in page
+
+
+def test_notes_keep_the_names_of_files_as_they_are():
+    page = render_html(study_report(replace(made_comparison("regression"), notes=("north/a.csv is not UTF-8",))))
+    assert "north/a.csv is not UTF-8" in page
+    assert "source rows, drawn at random" not in page
+
+
+def test_a_fall_has_the_sign_that_numbers_have_elsewhere():
+    importance = (ColumnImportance("size", -0.226, -0.3, -0.1),)
+    page = render_html(study_report(replace(made_comparison("regression"), importance=importance)))
+    assert "\N{MINUS SIGN}0.226" in page
+    assert "-0.226<" not in page
 
 
 @pytest.mark.browser

@@ -1,4 +1,4 @@
-"""Six studies whose answer is right by construction: sentence, verdicts, JSON, report and model say the same."""
+"""Seven studies whose answer is right by construction: sentence, verdicts, JSON, report and model say the same."""
 
 import json
 
@@ -20,6 +20,7 @@ from gapmin.study import (  # noqa: E402
 )
 from gapmin.study.model import fit_study  # noqa: E402
 from gapmin.study.page import study_report  # noqa: E402
+from gapmin.study.words import odds  # noqa: E402
 
 WEIGHTS = np.array([2.0, -1.5, 1.0, 0.5])
 COLUMNS = ["age", "size", "speed", "load"]
@@ -141,6 +142,38 @@ def test_everything_about_a_study_agrees_and_is_right(name, tmp_path):
     found, group = compared(paths, quick=name in QUICK)
     files = StudyFiles(paths[0], paths[1:], "label", drop=[group] if group else [])
     check_agreement(found, fit_study(files, n_jobs=1, group=group), STUDIES[name][1])
+
+
+def test_a_source_that_helps_stands_beside_one_of_which_little_is_known(tmp_path):
+    """Ten rows whose labels are noisy say nothing; their columns are those of the others."""
+    rng = np.random.default_rng(5)
+    paths = [tmp_path / f"{name}.csv" for name in ("ours", "north", "south")]
+    frames = table(rng, N_TARGET), table(rng, N_SOURCE), table(rng, 10, noise=1.0)
+    for path, frame in zip(paths, frames, strict=True):
+        frame.to_csv(path, index=False)
+    found, _ = compared(paths, quick=True)
+    model = fit_study(StudyFiles(paths[0], paths[1:], "label"), n_jobs=1)
+    assert model.evidence == found.evidence
+    assert [each.verdict for each in found.evidence.sources] == ["use", "no evidence either way"]
+    assert found.summary.decision == model.evidence.decision() == "Use north. No evidence either way about south."
+    south = found.evidence["south"]
+    assert 1 / 19 < south.bayes_factor < 19
+    weight = f"{100 * south.weight:.0f}%"
+    assert f"for the model with north (undecided: south at {weight})" in found.summary.effect
+    about, *others = found.summary.next_steps
+    assert "would decide about south" in about
+    assert f"Until then the model gives it a weight of {weight}." in about
+    assert not any("south" in each or "Check" in each for each in others)
+    in_json = json.loads(json.dumps(found.to_dict(), allow_nan=False))
+    assert [each["weight"] for each in in_json["evidence"]["sources"]] == pytest.approx(
+        [model.pipeline[-1].evidence_[number].weight for number in (1, 2)]
+    )
+    assert in_json["headline"] == found.headline
+    page = render_html(study_report(found))
+    for text in (found.summary.decision, about, weight, odds(south.bayes_factor)):
+        assert text in page
+    used = model.pipeline[-1].domain_weight_
+    assert used[1] > used[2] > 0
 
 
 @pytest.mark.slow

@@ -156,6 +156,16 @@ def test_dates_are_days(files, written):
     assert made.sources["source"][0]["day"].isna().sum() == 1
 
 
+def test_dates_without_marks_are_named(files):
+    days = [20240000 + 100 * (row % 12 + 1) + row % 28 + 1 for row in range(N)]
+    columns = {"day": days, "count": [20240100 + row % 20 for row in range(N)]}
+    made = study(files(table(**columns), table(seed=1, **columns)))
+    said = notes_on(made, "look like dates")
+    assert len(said) == 1
+    assert "column 'day' has numbers such as 20240101, which look like dates: taken as numbers" in said[0]
+    assert "2024-01-01" in said[0]
+
+
 def test_days_and_months_that_cannot_be_told_apart(files):
     for mark, order, expected in (("/", "month before day", 31.0), (".", "day before month", 1.0)):
         dates = words(f"02{mark}01{mark}1970", f"03{mark}01{mark}1970")

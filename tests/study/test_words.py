@@ -1,3 +1,4 @@
+from dataclasses import replace
 from itertools import product
 from math import ceil, log
 
@@ -6,25 +7,26 @@ import pytest
 from gapmin.study.curve import LabelSaving
 from gapmin.study.methods import BASELINE, MODEL, TARGET_ONLY
 from gapmin.study.metrics import MethodScore, StudyMetric
+from gapmin.study.page_tables import evidence_table
 from gapmin.study.words import labels_sentence, labels_that_would_tell, summarise
-from gapmin.transfer import Evidence, Hypothesis, SourceVerdict
+from gapmin.transfer import Evidence, Hypothesis, Score, SourceVerdict
 from gapmin.transfer.constants import VERDICTS
 
 MINUS = "\N{MINUS SIGN}"
 RATE, AUC = StudyMetric("error rate"), StudyMetric("ROC AUC", True)
 
 
-def scores(model, alone=0.2, low=-0.02, high=0.05):
+def scores(model, alone=0.2, low=-0.02, high=0.05, guess=0.5):
     return (
-        MethodScore(BASELINE, 0.5, 0.4, 0.6, 0.3, 0.2, 0.4),
+        MethodScore(BASELINE, guess, 0.4, 0.6, 0.3, 0.2, 0.4),
         MethodScore(TARGET_ONLY, alone, 0.1, 0.3, 0.0, 0.0, 0.0),
         MethodScore(MODEL, model, 0.1, 0.3, model - alone, low, high),
     )
 
 
-def evidence(*verdicts, nats=1.0, error=0.5, n_target=30):
+def evidence(*verdicts, factor=4.0, nats=1.0, error=0.5, n_target=30, findings=()):
     sources = tuple(
-        SourceVerdict(k, name, 10, said, 4.0, nats, 0.5)
+        SourceVerdict(k, name, 10, said, factor, nats, 0.5, findings)
         for k, (name, said) in enumerate(zip(("old", "web", "bad"), verdicts, strict=False), start=1)
     )
     alone = Hypothesis((), -10.0, 0.0, 0.0, 0.0, 0.0, 0.5, 0.5)
@@ -34,13 +36,13 @@ def evidence(*verdicts, nats=1.0, error=0.5, n_target=30):
 
 @pytest.mark.parametrize("metric", [RATE, AUC])
 def test_use_never_stands_beside_an_error_that_rises(metric):
-    worse, better = (0.3, 0.1) if metric is RATE else (0.1, 0.3)
+    worse, better, guess = (0.3, 0.1, 0.5) if metric is RATE else (0.1, 0.3, 0.05)
     for verdicts in product(VERDICTS, repeat=2):
         found = evidence(*verdicts)
-        rises = summarise(found, metric, scores(worse))
+        rises = summarise(found, metric, scores(worse, guess=guess))
         assert "use " not in rises.headline.lower()
         assert ("does not fall" in rises.decision) == ("use" in verdicts)
-        falls = summarise(found, metric, scores(better))
+        falls = summarise(found, metric, scores(better, guess=guess))
         assert ("Use " in falls.decision) == ("use" in verdicts)
         for text, said in (("No evidence either way about", VERDICTS[2]), ("Leave out", VERDICTS[1])):
             assert (text in falls.decision) == (text in rises.decision) == (said in verdicts)
@@ -73,22 +75,86 @@ def test_a_model_that_leaves_all_out_says_so():
 
 def test_no_advice_to_rely_on_models_that_a_constant_beats():
     for verdict in VERDICTS:
-        steps = " ".join(summarise(evidence(verdict), RATE, scores(0.6, alone=0.55)).next_steps)
+        found = summarise(evidence(verdict), RATE, scores(0.6, alone=0.55))
+        steps = " ".join(found.next_steps)
+        for text in (found.decision, summarise(evidence(verdict), RATE, scores(0.5, alone=0.55)).decision):
+            assert "use " not in text.lower()
         assert "No model here does better than a constant" in steps
         assert "Work with the target alone" not in steps
         assert "Fit the model" not in steps
 
 
-def test_how_many_labels_would_tell():
-    found = evidence("no evidence either way", nats=-1.0, error=0.5)
-    more = ceil(30 * log(19) / 1.0 - 30)
-    assert labels_that_would_tell(found, found.sources[0]) == (
-        f"About {more} more labelled target rows would decide about old."
-    )
-    unsure = evidence("no evidence either way", nats=0.4, error=0.5)
-    assert labels_that_would_tell(unsure, unsure.sources[0]).startswith("It cannot be told")
-    near = evidence("no evidence either way", nats=5.0, error=0.5)
-    assert "A few more labelled target rows" in labels_that_would_tell(near, near.sources[0])
+@pytest.mark.parametrize("metric", ["error rate", "roc_auc"])
+def test_the_evidence_itself_does_not_say_use_where_a_constant_is_as_good(metric):
+    """Where no comparison scored it anew, as after `gapmin fit`."""
+
+    def said(model, guess):
+        found = evidence("use")
+        alone = replace(found.hypotheses[0], scores={metric: Score(0.4, 0.3, 0.5)})
+        return replace(
+            found,
+            hypotheses=(alone, *found.hypotheses[1:]),
+            metrics=(metric,),
+            model={metric: Score(model, 0.3, 0.5)},
+            change={metric: Score(model - 0.4, -0.1, 0.1)},
+            baseline={metric: Score(guess, 0.2, 0.6)},
+        ).decision()
+
+    model, better, worse = (0.35, 0.3, 0.5) if metric == "error rate" else (0.45, 0.5, 0.3)
+    assert said(model, worse) == "Use old."
+    assert said(model, better) == "old fits the target, but no model here does better than a constant."
+    assert said(model, model) == said(model, better)
+
+
+@pytest.mark.parametrize("factor", [4.0, 0.25])
+def test_how_many_labels_would_tell_goes_by_the_odds(factor):
+    """By what the verdict goes by, whatever the evidence of the source alone."""
+    more = ceil(30 * log(19) / log(4) - 30)
+    for nats in (-8.0, 5.0, 6.7):
+        found = evidence("no evidence either way", factor=factor, nats=nats, error=0.5)
+        assert labels_that_would_tell(found)[0].startswith(
+            f"About {more} more labelled target rows like these would decide about old."
+        )
+    unsure = evidence("no evidence either way", factor=factor, nats=9.0, error=1.5)
+    assert labels_that_would_tell(unsure)[0].startswith("It cannot be told")
+    even = evidence("no evidence either way", factor=1.0, error=0.0)
+    assert labels_that_would_tell(even)[0].startswith("It cannot be told")
+
+
+def test_an_undecided_source_is_shown_with_the_weight_that_it_has():
+    found = summarise(evidence("use", "no evidence either way"), RATE, scores(0.15))
+    assert "for the model with old (undecided: web at 50%)" in found.effect
+    said = " ".join(summarise(evidence("no evidence either way"), RATE, scores(0.15)).next_steps)
+    assert "Until then the model gives it a weight of 50%." in said
+    assert "do not count on" not in said
+    several = evidence(*["no evidence either way"] * 2, factor=1.0)
+    assert labels_that_would_tell(several) == [
+        "It cannot be told how many more labelled target rows would decide about old and web. Until then the model "
+        "gives them weights of 50% and 50%."
+    ]
+    assert "Work with the target alone" not in said
+
+
+def test_sources_that_help_together_are_not_undecided():
+    found = evidence("no evidence either way", "no evidence either way")
+    alone, *ones = found.hypotheses
+    found = replace(found, hypotheses=(replace(alone, weight=0.01), *(replace(each, weight=0.49) for each in ones)))
+    assert found.together == ("old", "web")
+    said = summarise(found, RATE, scores(0.15))
+    assert said.decision.startswith("Use old and web together")
+    assert "old and web together: " in said.how_sure
+    assert "for the model with old and web, " in said.effect
+    assert not any("cannot be told" in each or "would decide" in each for each in said.next_steps)
+    assert [str(row[1]) for row in evidence_table(found).rows] == ["use together", "use together"]
+
+
+def test_only_what_can_be_corrected_is_a_next_step():
+    unit = "the same shape at 7.9 times the target's size, perhaps another unit: 'size'"
+    leak = "3 rows repeated in the target: not trained on where that row is tested"
+    for verdict in VERDICTS:
+        steps = summarise(evidence(verdict, findings=(leak, unit)), RATE, scores(0.15)).next_steps
+        assert f"Check old: {unit}. After a correction, compare again." in steps
+        assert not any("repeated" in each for each in steps)
 
 
 def test_every_outcome_has_a_next_step():

@@ -204,6 +204,16 @@ def test_columns_that_differ_are_named():
     assert "age" not in said
 
 
+@pytest.mark.parametrize("seed", range(5))
+def test_columns_around_zero_are_of_one_unit(seed):
+    """Of values on both sides of zero the median is no size."""
+    X = np.random.default_rng(seed).normal(size=(90, 20))
+    data = Data(X, np.zeros(90), np.repeat([-1, 1], [30, 60]), 0)
+    assert not list(column_findings(data, 1, None, 0))
+    X[30:, 3] *= 7.9
+    assert ["column 4" in each for each in column_findings(data, 1, None, 0)] == [True]
+
+
 def test_evidence_comes_back_from_json():
     X, y, domain = rows(n_sources=2)
     evidence = quick().fit(X, y, sample_domain=domain).evidence_.renamed({1: "<one>", 2: "two"})

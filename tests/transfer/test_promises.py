@@ -13,7 +13,8 @@ from sklearn.preprocessing import OneHotEncoder
 from gapmin.transfer import TransferClassifierCV, TransferRegressorCV, column_importance, explain, rank_sources
 from gapmin.transfer.evaluate import Evaluator
 from gapmin.transfer.evidence import posterior_weights, prior_weights
-from gapmin.transfer.result import Evidence, Score, shown_odds
+from gapmin.transfer.odds import shown_odds
+from gapmin.transfer.result import Evidence, Score
 
 QUICK = {"n_repeats": 1, "n_splits": 3, "random_state": 0}
 

@@ -1,4 +1,4 @@
-"""What commands print: JSON, notes, tables of weights; names in them are shown as they are."""
+"""What commands print: JSON, notes, tables of what models train on; names in them are shown as they are."""
 
 from __future__ import annotations
 
@@ -102,8 +102,8 @@ def print_evidence(model: StudyModel) -> None:
 
 
 def domain_table(model: StudyModel, groups: Sequence[WeightGroup]) -> Table:
-    """Return the weight of each file."""
-    caption = f"Weight of the target and its {counted(len(groups) - 1, 'source')}"
+    """Return how much of the training each file is."""
+    caption = f"What the model trains on: the target and its {counted(len(groups) - 1, 'source')}"
     table = group_table(caption, groups, at_most=len(groups))
     roles = [" (target)" if each.role == "target" else "" for each in model.files]
     rows = [[replace(row[0], detail=role), *row[1:]] for row, role in zip(table.rows, roles, strict=True)]
@@ -111,7 +111,7 @@ def domain_table(model: StudyModel, groups: Sequence[WeightGroup]) -> Table:
 
 
 def group_table(caption: str, groups: Sequence[WeightGroup], *, at_most: int = _MOST_GROUPS) -> Table:
-    """Return a table of weights; of many groups, those with the most rows."""
+    """Return a table of shares of the training; of many groups, those with the most rows."""
     shown = groups if len(groups) <= at_most else sorted(groups, key=lambda each: -each.n_rows)[:at_most]
     rows = [
         [
@@ -124,7 +124,7 @@ def group_table(caption: str, groups: Sequence[WeightGroup], *, at_most: int = _
         for each in shown
     ]
     notes = [f"{len(groups) - len(shown):,} more with fewer rows"] if len(groups) > len(shown) else []
-    return _table(caption, ["", "rows", "of rows", "of weight", "a row weighs"], rows, notes)
+    return _table(caption, ["", "rows", "of rows", "of training", "a row counts"], rows, notes)
 
 
 def row_table(caption: str, uses: Sequence[RowUse], label: str) -> Table:
@@ -134,7 +134,7 @@ def row_table(caption: str, uses: Sequence[RowUse], label: str) -> Table:
         return f"{value:.6g}" if isinstance(value, float) else printable(str(value))
 
     rows = [[printable(each.source), f"{each.row:,}", shown(each.label), f"{each.ratio:.3g}"] for each in uses]
-    return _table(caption, ["", "row", printable(label), "it weighs"], rows)
+    return _table(caption, ["", "row", printable(label), "it counts"], rows)
 
 
 def _table(caption: str, header: list[str], rows: list[list[str]], notes: Sequence[str] = ()) -> Table:

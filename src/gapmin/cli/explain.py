@@ -53,9 +53,9 @@ def explain(
     require("pandas", "skops", "rich")
     with errors_in_one_line("explain", outcome="nothing changed"):
         from gapmin.study.explaining import explain_files
-        from gapmin.study.model import KEPT_ROWS, load_study_model
+        from gapmin.study.model import KEPT_ROWS, StudyModel
 
-        fitted = load_study_model(model)
+        fitted = StudyModel.load(model)
         if target is not None:
             found = explain_files(fitted, target, source or [], by=by or [], n_rows=rows)
         else:
@@ -85,8 +85,8 @@ def _print_explanation(model: StudyModel, found: Explanation, n_rows: int) -> No
         tables.append(row_table("Rows of the sources that are used most", found.used, label))
         tables.append(row_table("Rows of the sources that are dropped most", found.dropped, label))
     print_tables(tables)
-    typer.echo("\n1 is the weight of one row among all with equal weights; 0 is dropped.")
+    typer.echo("\nA row counts 1 where all count alike, and 0 where it is dropped.")
     if found.used:
         typer.echo("Rows are counted from 1 below the header of their file.")
     elif n_rows:
-        typer.echo("All rows of a source weigh the same: none stands out.")
+        typer.echo("All rows of a source count the same: none stands out.")

@@ -12,6 +12,7 @@ from .comparison import TableComparison
 from .curve import LabelSaving
 from .methods import ALL_SOURCES, BASELINE, MODEL, TARGET_ONLY
 from .metrics import ClassScores, MethodScore, StudyMetric, ValueScores
+from .model import StudyModel
 from .preprocessing import preprocessor
 from .reading import TableFile, read_table, read_tables
 from .result import LearningCurve, StudyComparison, Summary
@@ -38,6 +39,7 @@ __all__ = [
     "StudyComparison",
     "StudyFiles",
     "StudyMetric",
+    "StudyModel",
     "Summary",
     "TableComparison",
     "TableError",

@@ -17,7 +17,7 @@ from ._dates import days_come_first
 from ._left_out import FEWEST_COUNTED, counts_rows, is_identifier
 from ._messages import first_notes, name_columns
 from ._missing import find_codes, mark_notes, marks_in
-from ._values import MOSTLY, Profile, kind_of_dtype, number_blocks, parse_number, profile
+from ._values import MOSTLY, Profile, as_numbers, kind_of_dtype, number_blocks, parse_number, profile
 from .schema import Column
 
 if TYPE_CHECKING:
@@ -27,6 +27,7 @@ MOST_LEVELS = 30
 _ID_ROWS, _ID_SHARE = 50, 0.9
 _TEXT_SHARE, _FEWEST_WORDS = 0.5, 3
 """Free text: at least half of the rows of the largest file have one of their own, of three words on average."""
+_FIRST_COMPACT_DATE, _LAST_COMPACT_DATE = 19000101, 20991231
 
 
 @dataclass(frozen=True)
@@ -102,6 +103,7 @@ def choose_columns(
     if many:
         notes.append(f"{name_columns(many)}: more than {MOST_LEVELS} different texts; the rarest are pooled as one")
     notes += _constant_notes([column.name for column in columns], found)
+    notes += _compact_date_notes(frames, [column.name for column in columns if column.kind == "number"])
     codes = find_codes(frames, [column.name for column in columns if column.kind == "number"], notes)
     return tuple(replace(each, missing=(*each.missing, *codes.get(each.name, ()))) for each in columns)
 
@@ -255,6 +257,26 @@ def _constant_notes(names: Sequence[str], found: Mapping[str, Mapping[str, _InFi
                     f"kept; if it means missing, add {option('na', f'{name}={each.only}')}"
                 )
     return first_notes(notes, "the same")
+
+
+def _compact_date_notes(frames: Mapping[str, pd.DataFrame], names: Sequence[str]) -> list[str]:
+    """Say which columns of numbers are dates such as 20240131 in every file."""
+    notes = []
+    for name in names:
+        first = as_numbers(next(iter(frames.values()))[name])
+        if not np.fmin.reduce(first, initial=np.inf) >= _FIRST_COMPACT_DATE:  # as nearly all columns
+            continue
+        numbers = np.concatenate([as_numbers(frame[name]) for frame in frames.values()])
+        numbers = numbers[~np.isnan(numbers)]
+        days, months = numbers % 100, numbers // 100 % 100
+        fits = (numbers % 1 == 0) & (days >= 1) & (days <= 31) & (months >= 1) & (months <= 12)
+        if numbers.size and fits.all() and ((numbers >= _FIRST_COMPACT_DATE) & (numbers <= _LAST_COMPACT_DATE)).all():
+            text = f"{numbers[0]:.0f}"
+            notes.append(
+                f"column {quoted(name)} has numbers such as {text}, which look like dates: taken as numbers; write "
+                f"{text[:4]}-{text[4:6]}-{text[6:]} to use year, month and weekday"
+            )
+    return notes
 
 
 def _drop_notes(

@@ -8,7 +8,7 @@ import gzip
 import io
 import re
 import zlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from itertools import chain, islice
@@ -85,6 +85,20 @@ class TextFormat:
         if self.thousands == "," and _COMMA_THOUSANDS.fullmatch(text):
             return text.replace(",", "")
         return text
+
+
+def commas_as_points(texts: Collection[str]) -> dict[str, str]:
+    """Return the numbers with decimal commas among the different texts of a column as Python writes them.
+
+    None where a comma may part thousands or where points do what commas do, and where most texts are no numbers.
+    """
+    plain = [text for text in texts if _NUMBER.fullmatch(text) and "." not in text]
+    commas = [text for text in texts if _COMMA_DECIMAL.fullmatch(text)]
+    certain = any(not _COMMA_THOUSANDS.fullmatch(text) for text in commas)
+    points = any(_POINT_DECIMAL.fullmatch(text) for text in texts)
+    if points or not certain or 2 * (len(plain) + len(commas)) <= len(texts):
+        return {}
+    return {text: text.replace(".", "").replace(",", ".") for text in commas}
 
 
 def inspect_text(path: Path, *, compressed: bool) -> TextFormat:

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ._dates import is_date, text_to_days, timestamps_to_days
+from ._text import commas_as_points
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -136,6 +137,18 @@ def as_numbers(column: pd.Series) -> NDArray[np.float64]:
     if kind_of_dtype(column.dtype) in ("number", "boolean"):
         return np.array(column.to_numpy(dtype=np.float64, na_value=np.nan))
     return _mapped(column, lambda text: _TRUTH.get(text.lower(), parse_number(text)))
+
+
+def with_decimal_points(column: pd.Series) -> tuple[pd.Series, str]:
+    """Return a column of texts with its decimal commas as points, and an example; itself and "" where it has none."""
+    if kind_of_dtype(column.dtype) != "text":
+        return column, ""
+    texts = as_texts(column)
+    written = commas_as_points({text for text in texts.tolist() if isinstance(text, str)})
+    if not written:
+        return column, ""
+    changed = [written.get(text, text) for text in texts.tolist()]
+    return type(column)(changed, index=column.index, dtype=object), next(iter(written))
 
 
 def as_truths(column: pd.Series) -> NDArray[np.float64]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext
-from copy import copy
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -88,31 +87,24 @@ def search_notes(study: Study, seed: int) -> list[str]:
     ]
 
 
-def named(evidence: Evidence, sources: Sequence[str], columns: Sequence[str]) -> Evidence:
-    """Return evidence with the names of a study: its sources, and the columns that were noticed.
+def named(evidence: Evidence, sources: Sequence[str], findings: Sequence[Sequence[str]]) -> Evidence:
+    """Return evidence with the names of a study's sources, and with what was noticed in their columns.
 
     Parameters
     ----------
     evidence : Evidence
+        What it says of single columns is of the matrix that was made of the files, and left out.
     sources : sequence of str
         In the order of their numbers.
-    columns : sequence of str
-        Of the matrix.
+    findings : sequence of sequence of str
+        Of each source; see `source_findings`.
     """
-
-    def with_names(findings: Sequence[str]) -> tuple[str, ...]:
-        return tuple(_COLUMN.sub(lambda found: repr(columns[int(found[1]) - 1]), each) for each in findings)
-
     found = evidence.renamed(dict(enumerate(sources, start=1)))
-    verdicts = tuple(replace(each, findings=with_names(each.findings)) for each in found.sources)
-    return replace(found, sources=verdicts, findings=with_names(found.findings))
-
-
-def column_names(prepare: ColumnTransformer) -> list[str]:
-    """Return what the columns of the matrix are called, without the names of the steps that made them."""
-    # With their steps' names they are unique, whatever the columns are called.
-    named_by_step = copy(prepare).set_params(verbose_feature_names_out=True)
-    return [str(name).partition("__")[2] for name in named_by_step.get_feature_names_out()]
+    verdicts = tuple(
+        replace(each, findings=(*(said for said in each.findings if not _COLUMN.search(said)), *noticed))
+        for each, noticed in zip(found.sources, findings, strict=True)
+    )
+    return replace(found, sources=verdicts)
 
 
 def gather(

@@ -15,13 +15,15 @@ from gapmin.transfer.importance import rank_columns
 
 from ._labels import FEWEST_TARGET_ROWS
 from ._messages import TableError, free_name
-from .answer import MAX_SEARCH_ROWS, column_names, gather, named, prepared, search_notes, transfer_model
+from .answer import MAX_SEARCH_ROWS, gather, named, prepared, search_notes, transfer_model
 from .curve import LabelSaving, curve_sizes, labels_needed
 from .drift import measure_drift
+from .findings import source_findings
 from .methods import MODEL, TARGET_ONLY
 from .metrics import (
     StudyMetric,
     class_scores,
+    mean_details,
     read_metric,
     score,
     score_methods,
@@ -106,7 +108,7 @@ def compare_study(
     report = _Progress(on_progress)
     report(0.0, "preparing columns")
     rows = _stacked(study, division)
-    prepare, X = prepared(study.schema, rows.frame, rows.domain < 0, random_state)
+    _, X = prepared(study.schema, rows.frame, rows.domain < 0, random_state)
     model = transfer_model(
         study.schema.task,
         random_state,
@@ -122,7 +124,7 @@ def compare_study(
         rows.groups,
         lambda share: report(part * share, "weighing the sources on held-out target rows"),
     )
-    evidence = named(found.evidence, names, column_names(prepare))
+    evidence = named(found.evidence, names, source_findings(study, random_state))
     classes = study.schema.classes or ()
     codes = _codes(rows.y, classes)
     n_splits = min(n_splits, len(study.target[1]) // 2)
@@ -154,7 +156,12 @@ def compare_study(
         asked, {key: each for (key, size), each in held_out.predicted.items() if size == 0}, y, len(classes)
     )
     of_model = held_out.predicted[MODEL, 0]
-    details = class_scores(of_model, y, classes) if classes else value_scores(of_model, y, random_state)
+    details = mean_details(
+        [
+            class_scores(each, y, classes) if classes else value_scores(each, y, random_state)
+            for each in (of_model if simplified else of_model[None])
+        ]
+    )
     notes = [*map(replace_unprintable, study.notes), *search_notes(study, random_state), *evidence.findings]
     report(1.0, "done")
     return StudyComparison(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import html
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +13,7 @@ from gapmin.transfer import Evidence
 from .compare import compare_study
 from .inputs import FilePath, TableInput, is_path
 from .model import StudyModel, fit_study, study_files
+from .page_tables import evidence_table
 from .result import StudyComparison
 from .splits import check_division, read_division
 from .study import Study, StudyFiles
@@ -43,6 +44,8 @@ class TableComparison:
         Seed.
     n_jobs : int or None
         Processes or threads. The result does not depend on it.
+    options : dict
+        What else `gapmin.compare` was given: `quick`, `time_limit`, `n_splits`.
     """
 
     result: StudyComparison
@@ -53,6 +56,7 @@ class TableComparison:
     time: str | None = None
     random_state: int = 0
     n_jobs: int | None = None
+    options: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def evidence(self) -> Evidence:
@@ -101,9 +105,10 @@ class TableComparison:
         given = self.files.sources
         every = [self.files.target, *(given.values() if isinstance(given, Mapping) else given)]
         # The page shows the Python that does the same, which it cannot of frames.
-        shown = None if isinstance(given, Mapping) or not all(map(is_path, every)) else self.files
+        plain = replace(self.files, drop=[name for name in self.files.drop if name != self.group])
+        shown = None if isinstance(given, Mapping) or not all(map(is_path, every)) else plain
         made_with = study_files(self.study, self.files.tables())
-        options = {"scoring": self.scoring, "group": self.group, "time": self.time}
+        options = {"scoring": self.scoring, "group": self.group, "time": self.time, **self.options}
         return write_html(study_report(self.result, shown, made_with, options=options), path)
 
     def to_frame(self) -> pd.DataFrame:
@@ -114,11 +119,21 @@ class TableComparison:
         return f"<{type(self).__name__}: {self.headline}>"
 
     def _repr_html_(self) -> str:
-        notes = "".join(f"<li>{html.escape(note)}</li>" for note in self.notes)
-        return (
-            f"<p><strong>{html.escape(self.headline)}</strong></p>{self.to_frame().to_html(index=False)}"
-            f"<details><summary>How the tables were read</summary><ul>{notes}</ul></details>"
+        summary, table = self.result.summary, evidence_table(self.evidence)
+        header = "".join(f"<th>{html.escape(name or 'source')}</th>" for name in table.header)
+        rows = "".join(
+            f"<tr>{''.join(f'<td>{html.escape(str(each))}</td>' for each in row)}</tr>" for row in table.rows
         )
+        return (
+            f"<p><strong>{html.escape(summary.decision)}</strong> {html.escape(summary.effect)}</p>"
+            f"<table><caption>{html.escape(table.caption)}.</caption><tr>{header}</tr>{rows}</table>"
+            f"{_list([*table.notes, *self.result.warnings])}<p>Next:</p>{_list(summary.next_steps)}"
+            f"<details><summary>How the tables were read</summary>{_list(self.notes)}</details>"
+        )
+
+
+def _list(items: Sequence[str]) -> str:
+    return f"<ul>{''.join(f'<li>{html.escape(each)}</li>' for each in items)}</ul>" if items else ""
 
 
 def compare(
@@ -209,4 +224,4 @@ def compare(
     result = compare_study(
         study, scoring=scoring, division=division, n_jobs=n_jobs, random_state=random_state, **options
     )
-    return TableComparison(result, study, files, scoring, group, time, random_state, n_jobs)
+    return TableComparison(result, study, files, scoring, group, time, random_state, n_jobs, options)

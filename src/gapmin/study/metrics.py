@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -109,14 +109,15 @@ def read_metric(name: str | None, task: str) -> StudyMetric:
 
 
 def score(metric: StudyMetric, predicted: Mapping[Any, Array], y: NDArray[Any], n_classes: int) -> dict[Any, Score]:
-    """Return the metric of several predictions with 95% intervals over the rows.
+    """Return the metric of several predictions with 95% intervals over the rows; the mean where there are repeats.
 
     `None` among the keys stands for the target alone; ``(key, "change")`` is the score of a key less that one's.
     """
     codes = np.arange(n_classes) if n_classes else None
     measure = None if metric.name in (ERROR_RATE, RMSE) else _measure(metric, y)
     scoring = Scoring((metric.name,), () if measure is None else (measure,), codes, codes, already_mixed=True)
-    return scoring.score(metric.name, {key: each[None] for key, each in predicted.items()}, y)
+    shape = (-1, y.size, n_classes) if n_classes else (-1, y.size)
+    return scoring.score(metric.name, {key: each.reshape(shape) for key, each in predicted.items()}, y)
 
 
 MetricFunction = Callable[[Any, Any, NDArray[Any]], float]
@@ -352,6 +353,17 @@ def value_scores(predicted: Array, y: NDArray[Any], seed: int) -> ValueScores:
         float(away.mean()),
         float(np.quantile(np.abs(away), 0.9)),
     )
+
+
+def mean_details(repeats: Sequence[ClassScores | ValueScores]) -> ClassScores | ValueScores:
+    """Return the first of several repeats, with the means of what may be the metric too."""
+    first: Any = repeats[0]
+    means = ("roc_auc", "average_precision", "r2", "mean_absolute_error")
+    known = [name for name in means if getattr(first, name, None) is not None]
+    made: ClassScores | ValueScores = replace(
+        first, **{name: float(np.mean([getattr(each, name) for each in repeats])) for name in known}
+    )
+    return made
 
 
 def score_warnings(found: ClassScores | ValueScores, scores: Sequence[MethodScore], metric: StudyMetric) -> list[str]:

@@ -15,13 +15,14 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.pipeline import Pipeline
 
-from gapmin._utils.text import listed
+from gapmin._utils.text import counted, listed
 from gapmin.saved import ModelFileError, SavedModel, load_model, save_model
 from gapmin.transfer import Evidence, Explanation, explain
 from gapmin.transfer.explanation import RowUse
 
 from ._metadata import StudyFile, from_json
-from .answer import column_names, named, prepared, search_notes, transfer_model
+from .answer import named, prepared, search_notes, transfer_model
+from .findings import source_findings
 from .inputs import FilePath, GivenTable, table_from_frame
 from .metrics import read_metric, scoring_of
 from .schema import Schema
@@ -31,7 +32,7 @@ from .study import Study, StudyFiles
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["StudyFile", "StudyModel", "fit_study", "load_study_model"]
+__all__ = ["StudyFile", "StudyModel", "fit_study"]
 
 KEPT_ROWS = 50
 """How many of the most used and of the most dropped rows a model remembers."""
@@ -39,15 +40,16 @@ KEPT_ROWS = 50
 _DIFFERENT = 1e-9
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class StudyModel:
-    """A fitted model, and how it was made.
+    """The model that `gapmin fit` and `TableComparison.fit` make, and how it was made.
 
     Attributes
     ----------
     pipeline : Pipeline
         "prepare" and "model"; takes frames with the columns of the schema.
     schema : Schema
+        The columns that it was made with, and their kinds.
     files : tuple of StudyFile
         The target, then the sources.
     evidence : Evidence
@@ -75,17 +77,52 @@ class StudyModel:
         """What the sources are called, in the order of their numbers."""
         return [each.name for each in self.files[1:]]
 
+    @property
+    def classes_(self) -> NDArray[Any]:
+        """The classes, in the order of the columns of `predict_proba`; a model of numbers has none."""
+        if self.schema.classes is None:
+            raise AttributeError(f"the model predicts {self.schema.label} as a number: it has no classes")
+        return np.asarray(self.pipeline.classes_)
+
     def conform(self, frame: pd.DataFrame, file_name: str) -> tuple[pd.DataFrame, tuple[str, ...]]:
-        """Return new rows as the pipeline takes them, and notes; see `Schema.conform`."""
+        """Return new rows as the pipeline takes them, and notes; see `Schema.conform`.
+
+        Parameters
+        ----------
+        frame : pandas.DataFrame
+            As it was read.
+        file_name : str
+            What it is called in messages.
+        """
         return self.schema.conform(frame, file_name)
 
     def predict(self, frame: Any) -> NDArray[Any]:
-        """Return what is predicted for each row of a pandas or polars frame with the columns of the schema."""
-        rows, _ = self.conform(table_from_frame(frame, "the frame").frame, "the frame")
-        return np.asarray(self.pipeline.predict(rows))
+        """Return what is predicted for each row.
+
+        Parameters
+        ----------
+        frame : pandas or polars frame
+            With the columns that the model was made with, in any order. Others are not used.
+        """
+        return np.asarray(self.pipeline.predict(self._rows(frame)))
+
+    def predict_proba(self, frame: Any) -> NDArray[np.float64]:
+        """Return the probability of each of `classes_` for each row.
+
+        Parameters
+        ----------
+        frame : pandas or polars frame
+            As in `predict`.
+        """
+        if self.schema.classes is None:
+            raise TypeError(f"the model predicts {self.schema.label} as a number: call predict")
+        return np.asarray(self.pipeline.predict_proba(self._rows(frame)))
+
+    def _rows(self, frame: Any) -> pd.DataFrame:
+        return self.conform(table_from_frame(frame, "the frame").frame, "the frame")[0]
 
     def about(self) -> dict[str, Any]:
-        """Return all but the pipeline and the schema as JSON has it."""
+        """Return all but the pipeline and the schema, as JSON has it."""
         return {
             "asked": self.asked,
             "evidence": self.evidence.to_dict(),
@@ -95,8 +132,35 @@ class StudyModel:
         }
 
     def save(self, path: FilePath) -> Path:
-        """Write the model to a file, whole or not at all; see `gapmin.saved.save_model`."""
+        """Write the model to a file, whole or not at all, and return where it is; see `gapmin.saved.save_model`.
+
+        Parameters
+        ----------
+        path : path
+            The file to write, such as model.skops.
+
+        Returns
+        -------
+        Path
+            The file.
+        """
         return save_model(self.pipeline, path, schema=self.schema.to_dict(), about=self.about())
+
+    @classmethod
+    def load(cls, path: FilePath) -> StudyModel:
+        """Return the model that `save` or `gapmin fit` wrote, or raise a `ModelFileError` in one line.
+
+        Parameters
+        ----------
+        path : path
+            The file to read.
+        """
+        return study_model_of(load_model(path), path)
+
+    def __repr__(self) -> str:
+        sources = ", ".join(f"{each.name}: {each.verdict}" for each in self.evidence.sources)
+        columns = counted(len(self.schema.columns), "column")
+        return f"<{type(self).__name__} of {self.schema.label}, a {self.schema.task} from {columns}; {sources}>"
 
 
 def fit_study(
@@ -151,6 +215,7 @@ def fit_study(
     on_read(study, notes)
     made_with = study_files(study, tables)
     schema, rows = study.schema, rows_in_files(study)
+    noticed = source_findings(study, random_state)
     _release_memory()
     X, y, sample_domain = study.stack()
     # Each copy of a million rows is let go as soon as the next one stands; a Pipeline's own fit would keep the frame.
@@ -180,16 +245,11 @@ def fit_study(
         pipeline,
         schema,
         made_with,
-        named(model.evidence_, names, column_names(prepare)),
+        named(model.evidence_, names, noticed),
         with_file_rows(found, sample_domain, made_with, rows),
         tuple(_without_folders(note, [each.shown for each in tables]) for note in notes),
         files.reading_options() | {"seed": random_state, "scoring": scoring, "group": group, "time": time},
     )
-
-
-def load_study_model(path: FilePath) -> StudyModel:
-    """Read what `StudyModel.save` wrote, or raise a `ModelFileError` in one line."""
-    return study_model_of(load_model(path), path)
 
 
 def study_model_of(saved: SavedModel, path: FilePath) -> StudyModel:

@@ -43,7 +43,8 @@ class HeldOut:
     rows : ndarray of int
         Positions among the stacked rows.
     predicted : dict of (method, size) to ndarray
-        Values, or probabilities of the schema's classes; size 0 has all rows that may train.
+        Values, or probabilities of the schema's classes; size 0 has all rows that may train. Those of the evidence have
+        a first axis of repeats.
     rise : ndarray of shape (n_columns, n_rows), or None
         How much the loss of the model rises where a column is shuffled.
     failure : str
@@ -123,7 +124,7 @@ def _run_fold(data: NestedData, fold: OuterFold) -> HeldOut:
     seed = found.evaluator.seed
     models = {members: fit_hypothesis(found.data, found.evaluated[members], seed) for members in every}
     predicted = {(method, 0): mixed(models, each, here) for method, each in weights.items()}
-    predicted[BASELINE, 0] = _label_shares(data, rows[data.domain[rows] < 0], fold.test.size)
+    predicted[BASELINE, 0] = _constant(data, fold.test.size)
     curve = {method: weights[method] for method in (TARGET_ONLY, MODEL)}
     for size in data.sizes[:-1]:
         fewer = _fewer_rows(found, size, data.seed)
@@ -155,14 +156,19 @@ def mixture(
 
 
 def from_evidence(model: Any, found: Collected, classes: Sequence[Any]) -> HeldOut:
-    """Return the held-out predictions that the evidence rests on; the weights were chosen by the same rows."""
+    """Return the held-out predictions that the evidence rests on, with its scores; the same rows chose the weights."""
     evaluator = found.evaluator
+    every = method_weights(found) | {MODEL: {each.sources: each.weight for each in found.evidence.hypotheses}}
     predicted = {
-        (method, 0): mixture(model, {each: found.evaluated[each].predicted[0] for each in weights}, weights, classes)
-        for method, weights in method_weights(found).items()
+        (method, 0): np.array(
+            [
+                mixture(model, {each: found.evaluated[each].predicted[repeat] for each in weights}, weights, classes)
+                for repeat in range(len(evaluator.repeats))
+            ]
+        )
+        for method, weights in every.items()
     }
-    guess = evaluator.baseline().mean(axis=0)  # of one row left out, the majority of an even target changes with it
-    predicted[BASELINE, 0] = mixture(model, {(): np.array([guess] * evaluator.rows.size)}, {(): 1.0}, classes)
+    predicted[BASELINE, 0] = mixture(model, {(): evaluator.constant()}, {(): 1.0}, classes)[None]
     return HeldOut(found.order[found.data.target[evaluator.rows]], predicted)
 
 
@@ -191,11 +197,13 @@ def _members(weights: Mapping[str, Mapping[Sources, float]]) -> list[Sources]:
     return list(dict.fromkeys(members for each in weights.values() for members in each))
 
 
-def _label_shares(data: NestedData, rows: Rows, n_rows: int) -> Array:
-    """Return what the labels of some rows alone predict: their mean, or the share of each class."""
+def _constant(data: NestedData, n_rows: int) -> Array:
+    """Return what the labels of the whole target alone predict, as `from_evidence` does."""
+    y = data.y[data.domain < 0]
     if not data.n_classes:
-        return np.full(n_rows, data.y[rows].mean())
-    return np.tile(np.bincount(data.y[rows], minlength=data.n_classes) / rows.size, (n_rows, 1))
+        return np.full(n_rows, y.mean())
+    share = np.bincount(y, minlength=data.n_classes) / y.size
+    return np.tile((1 - UNIFORM_SHARE) * share + UNIFORM_SHARE / data.n_classes, (n_rows, 1))
 
 
 def _fewer_rows(found: Collected, size: int, seed: int) -> Any:

@@ -28,7 +28,7 @@ from .page_charts import (
 from .page_tables import area_table, confusion_table, data_table, drift_table, evidence_table, score_table
 from .result import NESTED, StudyComparison
 from .study import StudyFiles
-from .words import THRESHOLD, labels_sentence, odds
+from .words import THRESHOLD, labels_sentence, odds_lines
 
 GLOSSARY = (
     ("target, source", "The file a model is wanted for, and the others."),
@@ -46,6 +46,9 @@ GLOSSARY = (
     ("ROC AUC", "How often a row of the class is ranked above one that is not; 0.5 is a guess."),
     ("95% interval", "Where the number would lie in 95 of 100 repetitions with other rows."),
 )
+
+
+_DRAWN = f"The comparison has {MAX_SEARCH_ROWS:,} of the source rows, drawn at random; the model of gapmin fit has all."
 
 
 def study_report(
@@ -67,7 +70,7 @@ def study_report(
     command : str
         What was typed.
     options : dict, optional
-        What `gapmin.compare` was given beside the files: scoring, group, time, quick, time_limit.
+        What `gapmin.compare` was given beside the files: scoring, group, time, quick, time_limit, n_splits.
     """
     summary = comparison.summary
     sections = [
@@ -108,8 +111,7 @@ def _the_target(comparison: StudyComparison) -> str:
 
 def _how_sure(comparison: StudyComparison) -> list[str]:
     """Return a line for each source, and what they mean."""
-    lines = [f"{each.name}: {odds(each.bayes_factor)}" for each in comparison.evidence.sources]
-    return [*lines, THRESHOLD]
+    return [*odds_lines(comparison.evidence), THRESHOLD]
 
 
 def _evidence_section(comparison: StudyComparison) -> Section:
@@ -186,12 +188,8 @@ def _data_section(comparison: StudyComparison) -> Section:
         f"{joined(sizes)}. “{comparison.label}” is predicted from {comparison.n_columns:,} "
         f"column{'s' * (comparison.n_columns != 1)}."
     )
-    points = [_sentence(note) for note in comparison.notes]
-    return Section("The data", [text], points, [data_table(comparison.drift)])
-
-
-def _sentence(note: str) -> str:
-    return f"{note[:1].upper()}{note[1:]}{'' if note.endswith('.') else '.'}"
+    # Notes may begin with the name of a file, which stays as it is.
+    return Section("The data", [text], comparison.notes, [data_table(comparison.drift)])
 
 
 def _code(
@@ -208,7 +206,7 @@ def _provenance_section(comparison: StudyComparison, made_with: Sequence[StudyFi
     points = [
         f"{comparison.n_splits} folds of the target; seed {comparison.random_state}; {comparison.seconds:.0f} s. The "
         "numbers do not depend on how many processes were used.",
-        f"Of more than {MAX_SEARCH_ROWS:,} source rows, so many are drawn at random; the model of gapmin fit has all.",
+        *([_DRAWN] if sum(comparison.source_sizes.values()) > MAX_SEARCH_ROWS else []),
         f"Versions: {', '.join(versions)}.",
     ]
     tables = []

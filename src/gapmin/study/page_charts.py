@@ -13,6 +13,7 @@ from .drift import N_DRAWN, ColumnDrift
 from .methods import MODEL, TARGET_ONLY
 from .metrics import ClassScores, ValueScores
 from .result import StudyComparison
+from .words import MINUS
 
 _LARGEST_EVIDENCE = log(10_000)
 MOST_BARS = 12
@@ -52,7 +53,14 @@ def score_chart(comparison: StudyComparison) -> IntervalChart:
 def importance_chart(comparison: StudyComparison) -> IntervalChart:
     """Draw how much worse the model is when a column is shuffled."""
     rows = [
-        IntervalRow(each.name, each.increase, each.low, each.high, f"{each.increase:+.3g}", each.low > 0)
+        IntervalRow(
+            each.name,
+            each.increase,
+            each.low,
+            each.high,
+            f"{each.increase:+.3g}".replace("-", MINUS),
+            each.low > 0,
+        )
         for each in comparison.importance[:MOST_BARS]
     ]
     loss = "Brier score" if comparison.task == "classification" else "squared error"

@@ -10,8 +10,8 @@ from gapmin._utils.options import option
 from gapmin._utils.text import counted
 from gapmin.reporting.table import Entry, Table
 from gapmin.transfer import Evidence, Score
+from gapmin.transfer.odds import shown_odds
 from gapmin.transfer.result import shown as shown_score
-from gapmin.transfer.result import shown_odds
 
 from .drift import ColumnDrift
 from .methods import BASELINE, TARGET_ONLY
@@ -29,7 +29,7 @@ def evidence_table(evidence: Evidence) -> Table:
     rows = [
         [
             Entry(each.name),
-            Entry(each.verdict, best=each.verdict == "use"),
+            Entry("use together" if each.name in evidence.together else each.verdict, best=each.name in evidence.used),
             Entry(f"{each.n_rows:,}"),
             Entry(shown_odds(each.bayes_factor)),
             Entry(_nats(each.evidence, errors.get(each.number))),
@@ -38,9 +38,9 @@ def evidence_table(evidence: Evidence) -> Table:
         for each in evidence.sources
     ]
     return Table(
-        "Does each source help? Odds of 19 to 1 mean use, of 1 to 19 leave out. Evidence: of the source "
-        "alone beside the target, in nats, ± its standard error. Weight: of all models that train on it",
-        ["", "verdict", "rows", "odds", "evidence", "weight"],
+        "Does each source help? The odds weigh it in every set of sources: 19 to 1 mean use, 1 to 19 leave out. Alone: "
+        "its evidence as the only source, in nats, ± the standard error. Weight: of all models that train on it",
+        ["", "verdict", "rows", "odds", "alone", "weight"],
         rows,
         notes=[f"{each.name}: {found}" for each in evidence.sources for found in each.findings],
     )

@@ -31,6 +31,8 @@ PARQUET_ENDINGS = (".parquet", ".pq")
 EXCEL_ENDINGS = (".xlsx",)
 TABLE_ENDINGS = (*TEXT_SEPARATORS, *(f"{each}.gz" for each in TEXT_SEPARATORS), *PARQUET_ENDINGS)
 _CELLS_AT_ONCE = 1_000_000
+_MOST_CELLS_LOOKED_AT = 2_000_000
+"""For what stands in cells that were read as missing."""
 
 
 @dataclass(frozen=True)
@@ -184,6 +186,7 @@ def _read_text(path: Path, compressed: bool, as_text: Collection[str], notes: li
         if problem == "out of memory":
             raise MemoryError from error
         raise TableError(f"{path} cannot be parsed ({problem}): look for a quote that is never closed there") from error
+    notes += _swallowed_notes(path, form, compressed, frame)
     for place in form.other_marks - asked:
         numbers = as_numbers(frame[place])
         if not np.isnan(numbers[~is_missing(frame[place])]).any():
@@ -194,6 +197,26 @@ def _read_text(path: Path, compressed: bool, as_text: Collection[str], notes: li
                 frame[place] = _with_points(frame[place], form)
     frame.columns = list(form.names)
     return frame
+
+
+def _swallowed_notes(path: Path, form: TextFormat, compressed: bool, frame: pd.DataFrame) -> list[str]:
+    """Say which texts, such as NA, pandas took as missing; of a long file, those of its first rows."""
+    gaps = {place: frame[place].isna().to_numpy() for place in frame.columns if frame[place].hasnans}
+    if not gaps:
+        return []
+    columns: dict[str, list[str]] = {}
+    n_read = 0
+    for chunk in text_chunks(path, form, compressed, gaps, str, na_filter=False):
+        for place, gone in gaps.items():
+            written = chunk[place].to_numpy()[gone[n_read : n_read + len(chunk)]]
+            for text in dict.fromkeys(each.strip() for each in written):
+                names = columns.setdefault(text, [])
+                names += [form.names[place]] if form.names[place] not in names else []
+        n_read += len(chunk)
+        if n_read * len(gaps) > _MOST_CELLS_LOOKED_AT:
+            break
+    columns.pop("", None)
+    return [f"{path} has {quoted(text)} in {name_columns(names)}: taken as missing" for text, names in columns.items()]
 
 
 def _with_points(column: pd.Series, form: TextFormat) -> pd.Series:

@@ -15,7 +15,18 @@ from gapmin._utils.text import counted, listed, quoted
 
 from ._messages import FEW_NOTES, TableError, at_row, did_you_mean, name_columns
 from ._missing import MissingTokens, without_tokens
-from ._values import LARGEST, MOSTLY, as_days, as_numbers, as_texts, as_truths, is_missing, kind_of_dtype, number_blocks
+from ._values import (
+    LARGEST,
+    MOSTLY,
+    as_days,
+    as_numbers,
+    as_texts,
+    as_truths,
+    is_missing,
+    kind_of_dtype,
+    number_blocks,
+    with_decimal_points,
+)
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -211,6 +222,7 @@ def conform_values(
             new += _new_levels(column, made[column.name], file_name) if strict and column.kind == "category" else []
             continue
         if values is not None:
+            values = with_decimal_points(values)[0] if column.kind == "number" else values
             made[column.name] = _READ[column.kind](values, column)
             stray += _unreadable_values(column, values, np.isnan(made[column.name]), file_name, strict=strict)
         numbers = made[column.name]

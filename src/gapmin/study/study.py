@@ -17,7 +17,7 @@ from ._kinds import choose_columns
 from ._labels import LabelPlan, plan_labels, source_labels, subsample, target_labels
 from ._messages import TableError, did_you_mean, name_columns
 from ._missing import MissingTokens
-from ._values import as_numbers, is_missing, kind_of_dtype
+from ._values import as_numbers, is_missing, kind_of_dtype, with_decimal_points
 from .inputs import GivenTable, TableInput, given_tables
 from .schema import PREDICTION_TASKS, Schema, conform_values
 
@@ -228,6 +228,7 @@ def read_study(
         del frame
     assert plan is not None
     shared = _shared_columns(frames, drop, keep, notes)
+    frames = {table.name: _with_points(frames, table, shared, notes) for table in tables}
     for table in tables:
         texts = _texts_elsewhere(frames, table.name, shared)
         frames[table.name] = _as_written(table, frames[table.name], texts, missing)
@@ -323,6 +324,26 @@ def _texts_elsewhere(frames: Mapping[str, pd.DataFrame], name: str, shared: Sequ
     return [
         each for each in shared if read_as[name][each] == "number" and any(kinds[each] == "text" for kinds in texts)
     ]
+
+
+def _with_points(
+    frames: Mapping[str, pd.DataFrame], table: GivenTable, shared: Sequence[str], notes: list[str]
+) -> pd.DataFrame:
+    """Return the rows of a file with points for decimal commas in columns that another file has as numbers."""
+    frame = frames[table.name]
+    others = [each[list(shared)].dtypes.map(kind_of_dtype) for name, each in frames.items() if name != table.name]
+    changed, example = {}, ""
+    for name in shared:
+        if kind_of_dtype(frame[name].dtype) == "text" and any(kinds[name] == "number" for kinds in others):
+            column, found = with_decimal_points(frame[name])
+            if found:
+                changed[name], example = column, example or found
+    if changed:
+        notes.append(
+            f"{table.shown} has decimal commas in {name_columns(list(changed))}, such as {quoted(example)}: read as "
+            "numbers"
+        )
+    return frame.assign(**changed) if changed else frame
 
 
 def _as_written(table: GivenTable, frame: pd.DataFrame, names: Sequence[str], missing: MissingTokens) -> pd.DataFrame:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import ceil
+from math import ceil, inf
 
 from gapmin._utils.options import fitting
 from gapmin._utils.text import counted, format_number, joined
 from gapmin.transfer import Evidence, SourceVerdict
 from gapmin.transfer.constants import LEAVE_OUT, UNDECIDED, USE_FROM
-from gapmin.transfer.result import shown_odds
+from gapmin.transfer.findings import asks_for_correction
+from gapmin.transfer.odds import shown_odds
 
 from .curve import BEYOND, EXTRAPOLATED, NONE, LabelSaving
 from .methods import BASELINE, MODEL, TARGET_ONLY
@@ -44,14 +45,22 @@ def summarise(evidence: Evidence, metric: StudyMetric, scores: Sequence[MethodSc
     by_method = {each.method: each for each in scores}
     model, alone, guess = by_method[MODEL], by_method[TARGET_ONLY], by_method[BASELINE]
     worse = metric.loss(model.value) > metric.loss(alone.value)
+    useless = min(map(metric.loss, (model.value, alone.value))) >= metric.loss(guess.value)
     return Summary(
-        evidence.decision(worse),
-        "; ".join(f"{each.name}: {odds(each.bayes_factor)}" for each in evidence.sources) + f". {THRESHOLD}",
+        evidence.decision(worse, useless),
+        f"{'; '.join(odds_lines(evidence))}. {THRESHOLD}",
         _effect(evidence, metric, model, alone, guess),
-        tuple(
-            _next_steps(evidence, worse, min(map(metric.loss, (model.value, alone.value))) >= metric.loss(guess.value))
-        ),
+        tuple(_next_steps(evidence, worse, useless)),
     )
+
+
+def odds_lines(evidence: Evidence) -> list[str]:
+    """Return the odds of each source, and of those that help together."""
+    lines = [f"{each.name}: {odds(each.bayes_factor)}" for each in evidence.sources]
+    if evidence.together:
+        whole = odds(evidence.bayes_factor).replace("for it", "for them")
+        lines.append(f"{joined(evidence.together)} together: {whole}")
+    return lines
 
 
 def odds(bayes_factor: float) -> str:
@@ -72,6 +81,8 @@ def _effect(evidence: Evidence, metric: StudyMetric, model: MethodScore, alone: 
     low, high = (signed(each, metric, alone.value) for each in (model.change_low, model.change_high))
     points = " points" if metric.name in PERCENT else ""
     with_what = f" with {joined(evidence.used)}" if evidence.used else ""
+    relied_on = [f"{each.name} at {_percent(each.weight)}" for each in _undecided(evidence) if _is_relied_on(each)]
+    with_what += f" (undecided: {joined(relied_on)})" if relied_on else ""
     naive = "the most frequent class" if evidence.task == "classification" else "the mean label"
     sentence = (
         f"{name} on held-out target rows: {metric.shown(model.value)} for the model{with_what}, "
@@ -85,34 +96,57 @@ def _effect(evidence: Evidence, metric: StudyMetric, model: MethodScore, alone: 
     return sentence
 
 
+def _undecided(evidence: Evidence) -> list[SourceVerdict]:
+    """Return the sources of which nothing is known, neither alone nor together with others."""
+    return [each for each in evidence.sources if each.verdict == UNDECIDED and each.name not in evidence.used]
+
+
+def _is_relied_on(source: SourceVerdict) -> bool:
+    return _percent(source.weight) != "0%"
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.0f}%"
+
+
 def _next_steps(evidence: Evidence, worse: bool, is_useless: bool) -> list[str]:
-    steps = [labels_that_would_tell(evidence, each) for each in evidence.sources if each.verdict == UNDECIDED]
+    undecided = _undecided(evidence)
+    steps = labels_that_would_tell(evidence)
     for each in evidence.sources:
-        if each.verdict == LEAVE_OUT and each.findings:
-            steps.append(f"Check {each.name}: {each.findings[0]}. After a correction, compare again.")
-    undecided = [each.name for each in evidence.sources if each.verdict == UNDECIDED]
-    if undecided and not evidence.used:
-        steps.append(f"For now, do not count on {joined(undecided)}.")
+        noticed = next(filter(asks_for_correction, each.findings), "")
+        if noticed:
+            steps.append(f"Check {each.name}: {noticed}. After a correction, compare again.")
     if is_useless:
         steps.append("No model here does better than a constant: label more target rows, or look for better columns.")
     elif evidence.used and not worse:
         steps.append(f"Fit the model: {fitting()}.")
     elif evidence.used:
         steps.append("Label more target rows before you rely on it.")
+    elif undecided:
+        names = joined([each.name for each in undecided])
+        files = "its file" if len(undecided) == 1 else "their files"
+        steps.append(f"Label more target rows, or look for other sources. To do without {names}, leave {files} out.")
     else:
         steps.append("Work with the target alone, or look for other sources.")
     return steps
 
 
-def labels_that_would_tell(evidence: Evidence, source: SourceVerdict) -> str:
-    """Say about how many more labelled target rows would decide about a source."""
-    rows = evidence.rows_that_would_tell(source.number)
-    if rows is None:
-        return f"It cannot be told how many more labelled target rows would decide about {source.name}."
-    more = ceil(rows - evidence.n_target)
-    if more <= 0:
-        return f"A few more labelled target rows should decide about {source.name}."
-    return f"About {counted(more, 'more labelled target row')} would decide about {source.name}."
+def labels_that_would_tell(evidence: Evidence) -> list[str]:
+    """Say about how many more labelled target rows would decide, and what the model does until then."""
+    told: dict[int, list[SourceVerdict]] = {}
+    for each in _undecided(evidence):
+        rows = evidence.rows_that_would_tell(each.number)
+        more = 0 if rows is None else max(ceil(rows - evidence.n_target), 1)
+        told.setdefault(more, []).append(each)
+    said = []
+    for more, sources in sorted(told.items(), key=lambda each: each[0] or inf):
+        names = joined([each.name for each in sources])
+        n_rows = counted(more, "more labelled target row") if more else "how many more labelled target rows"
+        start = f"About {n_rows} like these would" if more else f"It cannot be told {n_rows} would"
+        weights = joined([_percent(each.weight) for each in sources])
+        gives = f"them weights of {weights}" if len(sources) > 1 else f"it a weight of {weights}"
+        said.append(f"{start} decide about {names}. Until then the model gives {gives}.")
+    return said
 
 
 def labels_sentence(saving: LabelSaving, used: Sequence[str]) -> str:

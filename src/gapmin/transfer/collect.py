@@ -294,7 +294,7 @@ def _scores(
 ) -> tuple[dict[Sources, Scores], Scores, Scores, Scores]:
     """Return by metric the scores of each hypothesis, of the mixture, of its change and of the labels alone."""
     mixture = sum(weight * evaluated[members].predicted for members, weight in weights.items())
-    asked: dict[Any, Any] = {None: evaluated[()].predicted, "model": mixture, "baseline": evaluator.baseline()[None]}
+    asked: dict[Any, Any] = {None: evaluated[()].predicted, "model": mixture, "baseline": evaluator.constant()[None]}
     asked |= {members: made.predicted for members, made in evaluated.items() if members}
     by_hypothesis: dict[Sources, Scores] = {members: {} for members in evaluated}
     model, change, baseline = {}, {}, {}

@@ -367,6 +367,16 @@ class Evaluator:
             return (others + 1) / (n - 1 + self.data.n_classes)
         return np.asarray((y.sum() - self.y) / (n - 1))
 
+    def constant(self) -> Array:
+        """Return what scores are compared with: of each tested row the share of each class in the target, or the mean.
+
+        No row is left out: of two classes of one size the other would always be the more frequent.
+        """
+        y = self.data.y[self.data.target]
+        if self.data.n_classes:
+            return np.tile(np.bincount(y, minlength=self.data.n_classes) / y.size, (self.y.size, 1))
+        return np.full(self.y.size, y.mean())
+
     def evidence(self, made: Evaluated, alone: Evaluated) -> tuple[float, float, float]:
         """Return the first bracket, the evidence and its standard error over the rows."""
         n = self.y.size

@@ -127,7 +127,7 @@ class Explanation:
         return to_json(self._parts())
 
     def __str__(self) -> str:
-        lines = [*_table("weight by domain", self.sources)]
+        lines = [*_table("training by domain", self.sources)]
         for name, groups in {**({"label": self.classes} if self.classes else {}), **self.columns}.items():
             lines += ["", *_table(f"sources by {name}", groups)]
         for title, rows in (("most used", self.used), ("most dropped", self.dropped)):
@@ -141,7 +141,7 @@ class Explanation:
             ]
         for vote in self.votes:
             lines += ["", str(vote)]
-        return "\n".join([*lines, "", "1 is the weight of one row among all with equal weights; 0 is dropped."])
+        return "\n".join([*lines, "", "The ratio of a row is 1 where all count alike, and 0 where it is dropped."])
 
 
 def explain(
@@ -353,9 +353,9 @@ def _extremes(
 def _table(title: str, groups: Sequence[WeightGroup]) -> list[str]:
     shown = groups if len(groups) <= _MOST_SHOWN else sorted(groups, key=lambda each: -each.n_rows)[:_MOST_SHOWN]
     width = max(len(title), *(len(each.name) for each in shown))
-    lines = [f"{title:<{width}}      rows  of rows  of weight  ratio"]
+    lines = [f"{title:<{width}}      rows  of rows  of training  ratio"]
     for each in shown:
-        shares = f"{100 * each.share_of_rows:>6.1f}%  {100 * each.share_of_weight:>8.1f}%  {each.ratio:>5.2f}"
+        shares = f"{100 * each.share_of_rows:>6.1f}%  {100 * each.share_of_weight:>10.1f}%  {each.ratio:>5.2f}"
         lines.append(f"{each.name:<{width}}  {each.n_rows:>8,}  {shares}")
     if len(groups) > len(shown):
         lines.append(f"({len(groups) - len(shown)} more with fewer rows)")

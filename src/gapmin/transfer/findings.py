@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -21,11 +21,16 @@ _ROWS_COMPARED = 2000
 _MOST_LEVELS = 20
 """Whole numbers with no more values than these are looked at as categories."""
 
-_FAR_MEDIANS = 3.0
-"""Medians whose ratio is beyond this, or its inverse, may be of other units."""
+_FAR_SIZES = 3.0
+"""Sizes whose ratio is beyond this, or its inverse, may be of other units."""
 
-_SAME_SHAPE = 0.1
-"""A p-value of Kolmogorov and Smirnov's test from which on two shapes agree."""
+_SAME_SHAPE = 0.01
+"""A p-value of Kolmogorov and Smirnov's test from which on two distributions agree."""
+
+_CLOSE_SHAPE = 0.15
+"""Its distance up to which they agree, however many rows there are."""
+
+_FEWEST_VALUES = 5
 
 _MOST_NAMED = 5
 
@@ -93,9 +98,17 @@ def _value_codes(column: NDArray[Any]) -> NDArray[np.float64]:
 def leak_findings(number: int, repeated: dict[int, int], shared: dict[int, int]) -> Iterator[str]:
     """Say of a source which of its rows were kept from testing it."""
     if number in repeated:
-        yield f"{counted(repeated[number], 'row')} repeated in the target: not trained on where that row is tested"
+        yield f"{counted(repeated[number], 'row')} repeated in the target: {_KEPT_APART} row is tested"
     if number in shared:
-        yield f"{counted(shared[number], 'row')} of groups in the target: not trained on where that group is tested"
+        yield f"{counted(shared[number], 'row')} of groups in the target: {_KEPT_APART} group is tested"
+
+
+_KEPT_APART = "not trained on where that"
+
+
+def asks_for_correction(finding: str) -> bool:
+    """Tell whether there is something to correct: rows that leak are kept apart already."""
+    return _KEPT_APART not in finding
 
 
 def column_findings(data: Data, number: int, names: Sequence[str] | None, seed: int) -> Iterator[str]:
@@ -107,21 +120,29 @@ def column_findings(data: Data, number: int, names: Sequence[str] | None, seed: 
         _safe_indexing(data.X, np.sort(random.permutation(rows)[:_ROWS_COMPARED]))
         for rows in (data.target, np.flatnonzero(data.domain == number))
     )
+
+    def column(table: Any, k: int) -> NDArray[Any]:
+        return np.asarray(_safe_indexing(table, k, axis=1))
+
+    names = names if names is not None else [f"column {k + 1}" for k in range(here.shape[1])]
+    yield from differing_columns((str(name), column(here, k), column(there, k)) for k, name in enumerate(names))
+
+
+def differing_columns(columns: Iterable[tuple[str, NDArray[Any], NDArray[Any]]]) -> Iterator[str]:
+    """Say which columns differ as `column_findings` does, of names with the values in the target and in a source."""
     found: dict[str, list[str]] = {}
-    for k in range(here.shape[1]):
-        name = f"column {k + 1}" if names is None else str(names[k])
-        one, other = (np.asarray(_safe_indexing(each, k, axis=1)) for each in (here, there))
-        for said in _differences(one, other):
+    for name, here, there in columns:
+        for said in _differences(here, there):
             found.setdefault(said, []).append(name)
-    for said, columns in found.items():
-        yield f"{said}: {listed(columns, _MOST_NAMED)}"
+    for said, names in found.items():
+        yield f"{said}: {listed(names, _MOST_NAMED)}"
 
 
 def _differences(here: NDArray[Any], there: NDArray[Any]) -> Iterator[str]:
     if here.dtype.kind not in "biuf":
         levels = [{str(each) for each in column} for column in (here, there)]
         if not levels[0] & levels[1]:
-            yield "categories that the target does not have"
+            yield _OTHER_CATEGORIES
         return
     here, there = (column[np.isfinite(column)].astype(np.float64) for column in (here, there))
     if not here.size or not there.size:
@@ -133,15 +154,31 @@ def _differences(here: NDArray[Any], there: NDArray[Any]) -> Iterator[str]:
     if constant[0] and here[0] != there[0]:
         yield "constant, with another value than in the target"
         return
+    ratio = _other_unit(here, there)
+    if ratio is not None:
+        yield f"the same shape at {format_number(ratio)} times the target's size, perhaps another unit"
+        return
     levels = [set(np.unique(column).tolist()) for column in (here, there)]
     if max(map(len, levels)) <= _MOST_LEVELS and not levels[0] & levels[1] and _whole(here) and _whole(there):
-        yield "categories that the target does not have"
-        return
-    middle = np.median(here), np.median(there)
-    if middle[0] * middle[1] > 0 and here.size >= 5 and there.size >= 5:
-        ratio = middle[1] / middle[0]
-        if max(ratio, 1 / ratio) > _FAR_MEDIANS and ks_2samp(here * ratio, there).pvalue > _SAME_SHAPE:
-            yield f"the same shape at {format_number(ratio)} times the target's size, perhaps another unit"
+        yield _OTHER_CATEGORIES
+
+
+_OTHER_CATEGORIES = "categories that the target does not have"
+
+
+def _other_unit(here: NDArray[np.float64], there: NDArray[np.float64]) -> float | None:
+    """Return how many times as large values are where nothing else differs, None where that is not so.
+
+    Sizes are compared without their signs: the median of values around zero is no size.
+    """
+    sizes = [np.abs(column[column != 0]) for column in (here, there)]
+    if min(each.size for each in sizes) < _FEWEST_VALUES:
+        return None
+    ratio = float(np.median(sizes[1]) / np.median(sizes[0]))
+    if max(ratio, 1 / ratio) <= _FAR_SIZES or ks_2samp(here, there).pvalue >= _SAME_SHAPE:
+        return None
+    after = ks_2samp(here * ratio, there)
+    return ratio if after.pvalue >= _SAME_SHAPE or after.statistic <= _CLOSE_SHAPE else None
 
 
 def _whole(column: NDArray[Any]) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
 from html import escape
-from math import floor, inf, log, nan
+from math import inf, log, nan
 from typing import Any, Self
 
 from gapmin._utils.extras import how_to_install
@@ -13,13 +13,11 @@ from gapmin._utils.json_values import to_json
 from gapmin._utils.text import format_number, joined
 
 from .constants import LEAVE_OUT, NOT_NEEDED, UNDECIDED, USE, USE_FROM, VERDICTS, Sources
+from .odds import shown_odds
 
 NUMBERS = ("log_likelihood", "with_rows", "without_rows", "evidence", "evidence_error", "prior", "weight")
 ERROR_RATE, RMSE = ERRORS = ("error rate", "root mean squared error")
 """The metrics where no `scoring` is given; the lower, the better."""
-
-MOST_ODDS = 10_000
-"""Beyond which odds are not told apart."""
 
 SMALLEST_SHARE = 1e-250
 """By which odds are divided at the least, so that they stay finite."""
@@ -212,15 +210,20 @@ class Evidence:
     def rows_that_would_tell(self, source: int | str) -> float | None:
         """Return about how many target rows would decide about a source; None where that cannot be told.
 
+        The logarithm of the Bayes factor, by which the verdict goes, is taken to grow with the rows. It cannot be told
+        where that is no larger than the standard error of the source's evidence.
+
         Parameters
         ----------
         source : int or str
             The number or the name of a source.
         """
-        one = next((each for each in self.hypotheses if each.sources == (self[source].number,)), None)
-        if one is None or abs(one.evidence) <= one.evidence_error or one.evidence == 0:
+        asked = self[source]
+        size = abs(log(asked.bayes_factor)) if asked.bayes_factor > 0 else inf
+        one = next((each for each in self.hypotheses if each.sources == (asked.number,)), None)
+        if one is None or size == 0 or size <= one.evidence_error:
             return None
-        return max(self.n_target * log(USE_FROM) / abs(one.evidence), float(self.n_target))
+        return max(self.n_target * log(USE_FROM) / size, float(self.n_target))
 
     @property
     def _is_worse(self) -> bool:
@@ -230,7 +233,17 @@ class Evidence:
         change = self.change[self.metrics[0]].value
         return change > 0 if self.metrics[0] in ERRORS else change < 0
 
-    def decision(self, worse: bool | None = None) -> str:
+    @property
+    def _is_useless(self) -> bool:
+        """Whether neither the model nor the target alone is better than the baseline by the first metric."""
+        if not self.baseline:
+            return False
+        metric = self.metrics[0]
+        sign = 1 if metric in ERRORS else -1
+        found = (self.model[metric], self.hypotheses[0].scores[metric])
+        return min(sign * each.value for each in found) >= sign * self.baseline[metric].value
+
+    def decision(self, worse: bool | None = None, useless: bool | None = None) -> str:
         """Say what to do with each source, from the verdicts alone.
 
         Parameters
@@ -238,6 +251,8 @@ class Evidence:
         worse : bool or None, default=None
             Whether the model has a higher error than the target alone; None reads it off `change`. Where it has, the
             word "use" does not stand: the source makes the true labels more probable, and that is all.
+        useless : bool or None, default=None
+            Whether no model is better than the baseline; None compares them. There "use" does not stand either.
 
         Returns
         -------
@@ -252,9 +267,12 @@ class Evidence:
             for said in VERDICTS
         }
         parts = []
-        if self.used and (self._is_worse if worse is None else worse):
+        drawback = "the error does not fall" if (self._is_worse if worse is None else worse) else ""
+        if not drawback and (self._is_useless if useless is None else useless):
+            drawback = "no model here does better than a constant"
+        if self.used and drawback:
             fits = "fits" if len(self.used) == 1 else "fit"
-            parts.append(f"{joined(self.used)} {fits} the target, but the error does not fall")
+            parts.append(f"{joined(self.used)} {fits} the target, but {drawback}")
         elif together:
             parts.append(
                 f"Use {joined(together)} together (odds {shown_odds(self.bayes_factor)}). "
@@ -388,19 +406,3 @@ def _number(value: Any, missing: float = -inf) -> float:
 
 def _score(given: Mapping[str, Any]) -> Score:
     return Score(_number(given["value"], nan), _number(given["low"], -inf), _number(given["high"], inf))
-
-
-def shown_odds(bayes_factor: float) -> str:
-    """Return the odds of a Bayes factor, by which verdicts go, rounded down: 18.9 to 1 is not yet 19 to 1.
-
-    Examples
-    --------
-    >>> shown_odds(18.9), shown_odds(4.26), shown_odds(0.2), shown_odds(1e9), shown_odds(0.0)
-    ('18 to 1', '4.2 to 1', '1 to 5.0', '10,000+ to 1', '1 to 10,000+')
-    """
-    size = bayes_factor if bayes_factor >= 1 else (1 / bayes_factor if bayes_factor > 0 else inf)
-    if size > MOST_ODDS:
-        text = f"{MOST_ODDS:,}+"
-    else:
-        text = f"{floor(size + 1e-9):,}" if size >= 10 else f"{floor(10 * size + 1e-9) / 10:.1f}"
-    return f"{text} to 1" if bayes_factor >= 1 else f"1 to {text}"
