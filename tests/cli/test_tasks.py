@@ -95,6 +95,13 @@ def test_figures_are_of_rows_that_did_not_train(monkeypatch):
     assert seen[-1] == 80
 
 
+def test_tasks_may_have_fewer_rows_of_a_class_than_there_are_folds():
+    rows = read_task_table(table(5).drop(columns="score"), "site", "ill")
+    counts = pd.crosstab(rows.task, rows.y).to_numpy()
+    assert counts.max() < 5
+    assert study_tasks(rows, network=False, n_jobs=1).overall.n_rows == counts.sum()
+
+
 # The methods
 
 

@@ -12,10 +12,9 @@ from numpy.typing import NDArray
 from gapmin._utils.parallel import run_parallel
 from gapmin._utils.typing import Array
 from gapmin.transfer import Score
-from gapmin.transfer.folds import draw_row_folds
 from gapmin.transfer.scoring import make_scoring
 
-from .affinity import TaskAffinity, task_affinity
+from .affinity import TaskAffinity, draw_task_folds, task_affinity
 from .preprocessing import preprocessor
 from .task_methods import (
     CHOSEN_METHOD,
@@ -159,8 +158,7 @@ def study_tasks(
     y = np.asarray(table.y == table.schema.classes[1], dtype=float) if table.schema.classes else table.y.astype(float)
     names, codes = np.unique(table.task, return_inverse=True)
     every = candidates(names.size, network=network, notes=notes)
-    strata = codes * 2 + y.astype(int) if classes else codes
-    (folds,) = draw_row_folds(strata, True, N_FOLDS, 1, random_state)
+    (folds,) = draw_task_folds(codes, y.astype(np.intp) if classes else None, N_FOLDS, 1, random_state)
     matrices = [_prepared(table, train, random_state) for train, _ in folds]
     jobs = [(c, f) for c in range(len(every)) for f in range(len(folds))]
     predicted, fold = np.full((len(every), y.size), np.nan), np.zeros(y.size, dtype=np.intp)
