@@ -218,7 +218,8 @@ class NetworkEstimator(TrainingConfig, BaseEstimator):
             for name in ("validation", "holdout"):
                 share = fingerprint["validation"] if name == "validation" else objective.holdout_share
                 if share:
-                    tasks, aside = set_aside(tasks, given.classes, share, seed, self.tasks_.tolist())
+                    names, needed = self.tasks_.tolist(), name == "holdout"
+                    tasks, aside = set_aside(tasks, given.classes, share, seed, names, of_every_task=needed)
                     parts[name] = given.rows_of(aside, self.channels_last)
             trainer.fit(given.rows_of(tasks, self.channels_last), **parts)
         return objective, trainer.history, callbacks

@@ -66,7 +66,8 @@ class MultitaskClassifier(DiagnosedClassifier):
         what has a `transform` for a transformer, hence the name.)
     validation_fraction : float, optional
         Share of each task's rows that is not trained on but gives ``validation_loss`` and ``validation_error`` after
-        each epoch. `fit` takes given rows instead, ``validation_data``.
+        each epoch; a task with one row of each class can spare none. `fit` takes given rows instead,
+        ``validation_data``.
     early_stopping : bool, default=False
         Stop when ``validation_loss`` has not fallen for `patience` epochs, and go back to the state of its best epoch.
         Without `validation_fraction` and ``validation_data`` a tenth of the rows is set aside. For another figure, or
