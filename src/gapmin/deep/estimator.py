@@ -74,6 +74,9 @@ class MultitaskClassifier(DiagnosedClassifier):
         more settings, give `callbacks` an `EarlyStopping`.
     patience : int, default=10
         Epochs to wait for a better one.
+    warm_start : bool, default=False
+        Whether `fit` goes on from the weights of the fit before, for `epochs` more; optimiser and learning rate start
+        anew, and `history_` goes on. Columns, tasks, network and objective must be the same, classes among those known.
     class_weight : dict or "balanced", optional
         Weights of classes by label, or inversely proportional to the numbers of rows of each class within each task.
         Saved models do not hold it.
@@ -171,8 +174,8 @@ class MultitaskRegressor(NetworkRegressor):
         from each in proportion.
     extractor, head_hidden, head_activation, epochs, batch_size, lr, lr_decay, lr_every, weight_decay, optimizer, \
 scheduler, gradient_clip, sampling, \
-augment, validation_fraction, early_stopping, patience, callbacks, checkpoint_dir, checkpoint_every, device, \
-devices, strategy, accelerator, timeout, channels_last, random_state, verbose
+augment, validation_fraction, early_stopping, patience, warm_start, callbacks, checkpoint_dir, checkpoint_every, \
+device, devices, strategy, accelerator, timeout, channels_last, random_state, verbose
         As in `MultitaskClassifier`.
 
     Attributes
@@ -237,9 +240,8 @@ class GapMTNNClassifier(DiagnosedClassifier):
         All as in `GapMTNN`.
     extractor, head_hidden, head_activation, epochs, batch_size, lr, lr_decay, lr_every, weight_decay, optimizer, \
 scheduler, gradient_clip, sampling, \
-augment, validation_fraction, early_stopping, patience, class_weight, callbacks, checkpoint_dir, checkpoint_every, \
-device, devices, strategy, accelerator, timeout, \
-channels_last, random_state, verbose
+augment, validation_fraction, early_stopping, patience, warm_start, class_weight, callbacks, checkpoint_dir, \
+checkpoint_every, device, devices, strategy, accelerator, timeout, channels_last, random_state, verbose
         As in `MultitaskClassifier`.
 
     Attributes

@@ -71,6 +71,8 @@ class Trainer(TrainingConfig):
         What tells this run from others, beside the settings above.
     seed : int, default=0
         Of the order of rows.
+    first_epoch : int, default=0
+        Epochs of earlier fits of the network: the order of rows is that of the epochs that follow.
     verbose : int, default=0
         1 shows a progress bar.
     engine : Engine, optional
@@ -94,6 +96,7 @@ class Trainer(TrainingConfig):
     fingerprint: dict[str, Any] = field(default_factory=dict)
     task_names: Sequence[Any] = ()
     seed: int = 0
+    first_epoch: int = 0
     engine: Engine = None  # type: ignore[assignment]
 
     def __post_init__(self) -> None:
@@ -117,7 +120,7 @@ class Trainer(TrainingConfig):
             "optimizer": [name_of(self.optimizer), name_of(self.scheduler), self.gradient_clip],
             "sampling": self.sampling,
             "augment": name_of(self.augment),
-            "seed": self.seed,
+            "seed": [self.seed, self.first_epoch],
             **(self.fingerprint or {}),
         }
         if self.augment is not None:
@@ -181,10 +184,11 @@ class Trainer(TrainingConfig):
 
     def _epoch(self, at: _Position, rows: TaskRows, validation: TaskRows | None, holdout: TaskRows | None) -> Record:
         self.rates.go_to(at.epoch)
-        plan = epoch_plan(rows.tasks, self.batch_size, self.seed, at.epoch, self.sampling)
+        epoch = self.first_epoch + at.epoch
+        plan = epoch_plan(rows.tasks, self.batch_size, self.seed, epoch, self.sampling)
         self.objective.train()
         while at.step < len(plan):
-            self.engine.begin_step(self.seed, at.epoch, at.step)
+            self.engine.begin_step(self.seed, epoch, at.step)
             step = self.step(self._augmented(rows.take(plan[at.step], self.device), at, plan[at.step]))
             at.add(step, [len(each) > 0 for each in plan[at.step]])
             if self.checkpoint_every and at.step % self.checkpoint_every == 0 and at.step < len(plan):
@@ -218,7 +222,7 @@ class Trainer(TrainingConfig):
         if self.augment is None:
             return batch
         n_rows = sum(map(len, chosen))
-        position = (self.seed, at.epoch, at.step)
+        position = (self.seed, self.first_epoch + at.epoch, at.step)
         return batch._replace(
             x=transform_batch(self.augment, batch.x, n_rows, position, self.engine.rank, self.engine.size)
         )
