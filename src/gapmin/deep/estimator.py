@@ -58,6 +58,10 @@ class MultitaskClassifier(DiagnosedClassifier):
         `torch.optim.lr_scheduler` of the optimiser; it is stepped once an epoch. Saved models do not hold it.
     gradient_clip : float, optional
         The largest norm that the gradient of extractor and heads may have; longer ones are shortened to it.
+    precision : "32", "bf16-mixed" or "16-mixed", default="32"
+        What the extractor computes in while it is trained: float32, bfloat16 or float16 where PyTorch's autocast takes
+        them; weights, heads and losses are float32, and predictions are made in it. "16-mixed" is for CUDA and scales
+        gradients.
     sampling : "cycle" or "once", default="cycle"
         Tasks of unequal size: the smaller ones start anew until the largest is through, or every row comes once.
     augment : callable or sequence of callables, optional
@@ -173,7 +177,7 @@ class MultitaskRegressor(NetworkRegressor):
         Quantile bins of the label, over all tasks, that gapMTNN takes for classes; rows that are set aside are drawn
         from each in proportion.
     extractor, head_hidden, head_activation, epochs, batch_size, lr, lr_decay, lr_every, weight_decay, optimizer, \
-scheduler, gradient_clip, sampling, \
+scheduler, gradient_clip, precision, sampling, \
 augment, validation_fraction, early_stopping, patience, warm_start, callbacks, checkpoint_dir, checkpoint_every, \
 device, devices, strategy, accelerator, timeout, channels_last, random_state, verbose
         As in `MultitaskClassifier`.
@@ -239,7 +243,7 @@ class GapMTNNClassifier(DiagnosedClassifier):
     centroid_space : "head" or "extractor", default="head"
         All as in `GapMTNN`.
     extractor, head_hidden, head_activation, epochs, batch_size, lr, lr_decay, lr_every, weight_decay, optimizer, \
-scheduler, gradient_clip, sampling, \
+scheduler, gradient_clip, precision, sampling, \
 augment, validation_fraction, early_stopping, patience, warm_start, class_weight, callbacks, checkpoint_dir, \
 checkpoint_every, device, devices, strategy, accelerator, timeout, channels_last, random_state, verbose
         As in `MultitaskClassifier`.

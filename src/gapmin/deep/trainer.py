@@ -26,6 +26,7 @@ from gapmin.deep.evaluation import task_figures
 from gapmin.deep.heads import Batch
 from gapmin.deep.objectives import Objective, Step
 from gapmin.deep.optimizers import LearningRates, make_optimizer
+from gapmin.deep.precision import check_precision, mixed_extractor
 from gapmin.deep.transforms import as_list, transform_batch
 
 CHECKPOINT = "checkpoint.safetensors"
@@ -55,6 +56,8 @@ class Trainer(TrainingConfig):
         See `gapmin.deep.optimizers`.
     gradient_clip : float, optional
         The largest norm of the network's gradient.
+    precision : "32", "bf16-mixed" or "16-mixed", default="32"
+        What the extractor computes in, see `gapmin.deep.precision`.
     sampling : "cycle" or "once", default="cycle"
         How tasks of unequal size make up an epoch, see `epoch_plan`.
     augment : callable or sequence of callables, optional
@@ -118,6 +121,7 @@ class Trainer(TrainingConfig):
             "batch_size": self.batch_size,
             "lr": [self.lr, self.lr_decay, self.lr_every, self.weight_decay],
             "optimizer": [name_of(self.optimizer), name_of(self.scheduler), self.gradient_clip],
+            "precision": self.precision,
             "sampling": self.sampling,
             "augment": name_of(self.augment),
             "seed": [self.seed, self.first_epoch],
@@ -125,6 +129,9 @@ class Trainer(TrainingConfig):
         }
         if self.augment is not None:
             as_list(self.augment)
+        check_precision(self.precision, torch.device(self.device), objective)
+        # Of float16, whose small gradients would be 0.
+        self.scaler = torch.amp.GradScaler("cuda", enabled=self.precision == "16-mixed")
         self.history: list[Record] = []
         self.validates = False
         self._forward: Forward = objective
@@ -155,8 +162,9 @@ class Trainer(TrainingConfig):
         self.validates = validation is not None
         rows.split_in_halves(self.seed)
         share = self.engine.rows
+        mixed = mixed_extractor(self.objective.net.extractor, self.precision, torch.device(self.device))
         try:
-            with self.engine.training(self.objective, self.path) as self._forward:
+            with mixed, self.engine.training(self.objective, self.path) as self._forward:
                 self._run(share(rows), validation and share(validation), holdout and share(holdout))
         finally:
             self._forward = self.objective
@@ -242,10 +250,12 @@ class Trainer(TrainingConfig):
         """
         self.torch_optimizer.zero_grad(set_to_none=True)
         step = self._forward(batch)
-        self.engine.backward(step.loss)
+        self.engine.backward(self.scaler.scale(step.loss))
         if self.gradient_clip is not None:
+            self.scaler.unscale_(self.torch_optimizer)
             torch.nn.utils.clip_grad_norm_(self.objective.net.parameters(), self.gradient_clip)
-        self.torch_optimizer.step()
+        self.scaler.step(self.torch_optimizer)
+        self.scaler.update()
         return step
 
     def _evaluate(self, validation: TaskRows | None) -> Record:
@@ -276,6 +286,7 @@ class Trainer(TrainingConfig):
             "history": _with_relation(self.history, partial(torch.tensor, dtype=torch.float64)),
             "callbacks": [[type(callback).__name__, callback.state_dict()] for callback in self.callbacks],
             "rng": self.engine.rng_state(),
+            **({"scaler": self.scaler.state_dict()} if self.scaler.is_enabled() else {}),
         }
 
     def _read(self, n_steps: int) -> dict[str, Any] | None:
@@ -305,6 +316,7 @@ class Trainer(TrainingConfig):
             raise refused(self.path, f"{type(error).__name__} of a callback: {error}") from error
         self.objective.load_state_dict(state["objective"])
         self._load_optimizer(state["optimizer"])
+        self.scaler.load_state_dict(state.get("scaler", {}))
         sums = {name: value.to(self.device) for name, value in state["position"]["sums"].items()}
         self.history = _with_relation(state["history"], Tensor.tolist)
         self.engine.set_rng_state(state["rng"])
