@@ -173,3 +173,19 @@ def test_the_scale_is_in_the_checkpoint(tmp_path):
     with pytest.raises(ValueError, match="is not a checkpoint that can be read"):
         trainer(False, checkpoint_dir=tmp_path).fit(rows())
     assert (tmp_path / CHECKPOINT).exists()
+
+
+@pytest.mark.slow
+def test_two_processes_fit_what_one_fits():
+    X, y, task = data()
+    torch.manual_seed(0)
+    extractor = nn.Sequential(nn.Linear(4, 8), nn.BatchNorm1d(8), nn.Tanh())
+    one, two = (
+        small(GapMTNNClassifier, extractor=extractor, epochs=2, devices=n, device="auto", accelerator="cpu").fit(
+            X, y, sample_task=task
+        )
+        for n in (1, 2)
+    )
+    assert two.history_[-1]["loss"] == pytest.approx(one.history_[-1]["loss"], rel=0.05)
+    found, expected = (clf.predict_proba(X, sample_task=task) for clf in (two, one))
+    np.testing.assert_allclose(found, expected, atol=0.05)

@@ -115,16 +115,16 @@ class FitRows(NamedTuple):
         """Return the parts, tensors as arrays."""
         return (self.x.numpy() if isinstance(self.x, Tensor) else self.x, *self[1:])
 
-    def rows_of(self, tasks: Sequence[Indices], channels_last: bool) -> TaskRows:
+    def rows_of(self, tasks: Sequence[Indices], channels_last: bool, num_workers: int = 0) -> TaskRows:
         """Return the chosen rows of each task."""
         y, bins, weight = (None if each is None else as_tensor(each) for each in (self.y, self.bins, self.weight))
         x = as_tensor(self.x) if isinstance(self.x, np.ndarray) else self.x
         assert y is not None
-        return TaskRows(x, y, tasks, channels_last, weight=weight, bins=bins)
+        return TaskRows(x, y, tasks, channels_last, weight=weight, bins=bins, num_workers=num_workers)
 
-    def by_task(self, n_tasks: int, channels_last: bool) -> TaskRows:
+    def by_task(self, n_tasks: int, channels_last: bool, num_workers: int = 0) -> TaskRows:
         """Return all rows."""
-        return self.rows_of([np.flatnonzero(self.task == k) for k in range(n_tasks)], channels_last)
+        return self.rows_of([np.flatnonzero(self.task == k) for k in range(n_tasks)], channels_last, num_workers)
 
 
 def without_rows(rows: Any, used: Indices) -> Any:

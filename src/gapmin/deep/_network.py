@@ -74,6 +74,7 @@ class NetworkEstimator(TrainingConfig, BaseEstimator):
     # As much as PyTorch can count.
     timeout: float = parameter(DEFAULT_TIMEOUT, Interval(Real, 0, 1e9, closed="right"), saved=False)
     channels_last: bool = parameter(True, "boolean")
+    num_workers: int = parameter(0, Interval(Integral, 0, None, closed="left"), saved=False)
     random_state: Any = parameter(None, "random_state", saved=False)
 
     @_fit_context(prefer_skip_nested_validation=True)
@@ -229,15 +230,16 @@ class NetworkEstimator(TrainingConfig, BaseEstimator):
                 engine=engine,
             )
             parts: dict[str, TaskRows] = {}
+            how = self.channels_last, self.num_workers
             if validation:
-                parts["validation"] = FitRows(*validation).by_task(self.tasks_.size, self.channels_last)
+                parts["validation"] = FitRows(*validation).by_task(self.tasks_.size, *how)
             for name in ("validation", "holdout"):
                 share = fingerprint["validation"] if name == "validation" else objective.holdout_share
                 if share:
                     names, needed = self.tasks_.tolist(), name == "holdout"
                     tasks, aside = set_aside(tasks, given.classes, share, seed, names, of_every_task=needed)
-                    parts[name] = given.rows_of(aside, self.channels_last)
-            trainer.fit(given.rows_of(tasks, self.channels_last), **parts)
+                    parts[name] = given.rows_of(aside, *how)
+            trainer.fit(given.rows_of(tasks, *how), **parts)
         return objective, trainer.history, callbacks
 
     def _build(self, shape: tuple[int, ...], width: int | None = None) -> Objective:
@@ -320,7 +322,8 @@ class NetworkEstimator(TrainingConfig, BaseEstimator):
             )
         task = known_tasks(sample_task, len(rows), self.tasks_)
         tasks = [np.flatnonzero(task == k) for k in range(self.tasks_.size)]
-        return TaskRows(rows, torch.zeros(len(rows), dtype=torch.int64), tasks, self.channels_last)
+        y = torch.zeros(len(rows), dtype=torch.int64)
+        return TaskRows(rows, y, tasks, self.channels_last, num_workers=self.num_workers)
 
     @torch.no_grad()
     def _run(self, rows: TaskRows, what: str) -> NDArray[np.float32]:

@@ -112,6 +112,8 @@ class MultitaskClassifier(DiagnosedClassifier):
         what one does alone, such as a callback in process 0.
     channels_last : bool, default=True
         Keep images in the memory format that convolutions are fastest on.
+    num_workers : int, default=0
+        Processes that read the items of a dataset ahead, in `fit` as in `predict`; rows in memory need none.
     random_state : int, RandomState instance or None, default=None
         Seed.
     verbose : int, default=0
@@ -179,7 +181,7 @@ class MultitaskRegressor(NetworkRegressor):
     extractor, head_hidden, head_activation, epochs, batch_size, lr, lr_decay, lr_every, weight_decay, optimizer, \
 scheduler, gradient_clip, precision, sampling, \
 augment, validation_fraction, early_stopping, patience, warm_start, callbacks, checkpoint_dir, checkpoint_every, \
-device, devices, strategy, accelerator, timeout, channels_last, random_state, verbose
+device, devices, strategy, accelerator, timeout, channels_last, num_workers, random_state, verbose
         As in `MultitaskClassifier`.
 
     Attributes
@@ -245,7 +247,7 @@ class GapMTNNClassifier(DiagnosedClassifier):
     extractor, head_hidden, head_activation, epochs, batch_size, lr, lr_decay, lr_every, weight_decay, optimizer, \
 scheduler, gradient_clip, precision, sampling, \
 augment, validation_fraction, early_stopping, patience, warm_start, class_weight, callbacks, checkpoint_dir, \
-checkpoint_every, device, devices, strategy, accelerator, timeout, channels_last, random_state, verbose
+checkpoint_every, device, devices, strategy, accelerator, timeout, channels_last, num_workers, random_state, verbose
         As in `MultitaskClassifier`.
 
     Attributes

@@ -195,9 +195,10 @@ class Trainer(TrainingConfig):
         epoch = self.first_epoch + at.epoch
         plan = epoch_plan(rows.tasks, self.batch_size, self.seed, epoch, self.sampling)
         self.objective.train()
+        batches = rows.batches(plan[at.step :], self.device, (self.seed, epoch, at.step))
         while at.step < len(plan):
             self.engine.begin_step(self.seed, epoch, at.step)
-            step = self.step(self._augmented(rows.take(plan[at.step], self.device), at, plan[at.step]))
+            step = self.step(self._augmented(next(batches), at, plan[at.step]))
             at.add(step, [len(each) > 0 for each in plan[at.step]])
             if self.checkpoint_every and at.step % self.checkpoint_every == 0 and at.step < len(plan):
                 self._checkpoint(at)
