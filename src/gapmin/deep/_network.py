@@ -171,7 +171,7 @@ class NetworkEstimator(TrainingConfig, BaseEstimator):
         arrays = (*given.arrays(), *(() if validation is None else validation.arrays()))
         train = partial(self._train, seed=seed, fingerprint=fingerprint, fitted=fitted)
         objective, history, self.callbacks_ = where.run(train, arrays, self.checkpoint_dir)
-        self.history_ = history if fitted is None else joined_history(self.history_, history)
+        self.history_: list[Record] = history if fitted is None else joined_history(self.history_, history)
         self._set_objective(objective.cpu())
         return self
 

@@ -273,8 +273,8 @@ def scores_from_dict(given: dict[str, Any]) -> TaskScores:
     """Return the scores that an entry of `TaskStudy.to_dict` holds."""
 
     def score(values: dict[str, float | None]) -> Score:
-        value, low, high = (np.nan if values[key] is None else float(values[key]) for key in ("value", "low", "high"))
-        return Score(value, low, high)
+        value, low, high = (np.nan if (each := values[key]) is None else each for key in ("value", "low", "high"))
+        return Score(float(value), float(low), float(high))
 
     scores, changes = ({name: score(each) for name, each in given[key].items()} for key in ("scores", "changes"))
     return TaskScores(str(given["name"]), int(given["n_rows"]), scores, changes)
