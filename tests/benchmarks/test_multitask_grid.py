@@ -63,3 +63,19 @@ def _error_of_the_seed(setting, method, seed):
     tasks = relation.TASKS[setting.split(":")[0]]
     weights = " ".join(["0.5"] * len(tasks) ** 2) if method == "gapMTNN" else ""
     return {**dict.fromkeys(tasks, seed + 1.0 * (method == "Uniform")), "relation": weights}
+
+
+def test_report_of_regressions_compares_by_seed():
+    pytest.importorskip("torchjd")
+    regression = import_module("benchmarks.multitask_regression")
+    rows = [
+        {"setting": "schools", "method": method, "seed": seed, "rmse": seed + more}
+        for method, more in (("network, Uniform", 0.5), ("network, gapMTNN", 0.25), ("pooled (ridge)", 2.0))
+        for seed in (0, 10, 11)  # 0 is for tuning
+    ]
+    text = regression.report(rows)
+    assert "| network, gapMTNN | 2 | 10.750 ± 0.500 | -0.250 [-0.250, -0.250] |" in text
+    assert (
+        "Lowest: network, gapMTNN; above: network, Uniform (+0.250 ± 0.000), pooled (ridge) (+1.750 ± 0.000)." in text
+    )
+    assert "Parkinsons" not in text
