@@ -72,7 +72,7 @@ def test_a_task_with_one_label_gains_nothing_from_any_teacher(label):
     X, y, task = three_tasks()
     affinity = task_affinity(X, np.where(task == "a", label, y), task)
     assert not affinity.gain[0].any()
-    assert affinity.teachers("a") == []
+    assert affinity.helpful_tasks("a") == []
     others = task_affinity(X[task != "a"], y[task != "a"], task[task != "a"])
     assert np.sign(affinity.gain[1, 2]) == np.sign(others.gain[0, 1])
 
