@@ -9,6 +9,7 @@ pytest.importorskip("typer")
 pd = pytest.importorskip("pandas")
 pytest.importorskip("skops")
 
+from gapmin._utils.extras import how_to_install  # noqa: E402
 from gapmin.cli import explain, predict, tasks  # noqa: E402
 from gapmin.saved import ModelFileError, load_model, save_model  # noqa: E402
 from gapmin.study import TableError, read_task_table, study_tasks, task_methods  # noqa: E402
@@ -156,7 +157,7 @@ def test_without_pytorch_the_network_is_left_out_and_it_says_so(monkeypatch):
     monkeypatch.setattr(task_methods, "find_spec", lambda name: None)
     notes = []
     assert NETWORK not in {each.method for each in candidates(3, network=True, notes=notes)}
-    assert notes == ['the network is left out: it needs PyTorch (pip install "gapmin[deep]")']
+    assert notes == [f"the network is left out: it needs PyTorch: {how_to_install('deep')}"]
 
 
 def test_a_network_is_kept_beside_the_model(tmp_path, monkeypatch):
