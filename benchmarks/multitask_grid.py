@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import csv
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 
 import numpy as np
@@ -39,7 +39,7 @@ def measure(clf: MultitaskClassifier, split: MultitaskSplit, tasks: list[str]) -
 
 def run_grid(cells: Iterable[tuple[str, str, int]], fit: Callable, path: Path, n_jobs: int) -> list[dict]:
     """Make the fits that the file lacks, `fit(setting, method, seed)` giving errors by task; return all rows."""
-    done = _read(path)
+    done = read_rows(path)
     kept = {tuple(str(row[name]) for name in KEY) for row in done}
     missing = [cell for cell in cells if tuple(map(str, cell)) not in kept]
     results = Parallel(n_jobs=n_jobs, return_as="generator_unordered", batch_size=1)(
@@ -54,14 +54,15 @@ def run_grid(cells: Iterable[tuple[str, str, int]], fit: Callable, path: Path, n
                 writer.writeheader()
             writer.writerow(row)
         print(f"{number} of {len(missing)}: {row}", flush=True)
-    return _read(path)
+    return read_rows(path)
 
 
 def _cell(fit: Callable, cell: tuple[str, str, int]) -> dict:
     return dict(zip(KEY, cell, strict=True)) | fit(*cell)
 
 
-def _read(path: Path) -> list[dict]:
+def read_rows(path: Path) -> list[dict]:
+    """Return the rows of a CSV file, numbers as numbers; none where there is no file."""
     if not path.exists():
         return []
     with path.open(newline="") as file:
@@ -81,7 +82,7 @@ def table(
 ) -> str:
     """Return a Markdown table: mean and standard error by task, the average, and its paired difference to Uniform.
 
-    The difference is over seeds, with its t-interval at that level.
+    The difference is over the seeds that both have, with its t-interval at that level.
     """
     methods = list(methods)
     chosen = [row for row in rows if row["setting"] == setting]
@@ -89,26 +90,59 @@ def table(
     methods = [m for m in methods if by_method[m]]
     n_seeds = {len(by_method[m]) for m in methods}
     lines = ["| | " + " | ".join(methods) + " |", "|---|" + "---:|" * len(methods)]
-    averages = {m: np.array([np.mean([r[t] for t in tasks]) for r in by_method[m]]) for m in methods}
+    averages = {m: {r["seed"]: float(np.mean([r[t] for t in tasks])) for r in by_method[m]} for m in methods}
     for task in tasks:
         values = [np.array([r[task] for r in by_method[m]]) for m in methods]
         lines.append(f"| {task} | " + " | ".join(map(_mean, values)) + " |")
-    best = min(methods, key=lambda m: averages[m].mean())
-    cells = [f"**{_mean(averages[m])}**" if m == best else _mean(averages[m]) for m in methods]
+    means = {m: np.array([*averages[m].values()]) for m in methods}
+    best = min(methods, key=lambda m: means[m].mean())
+    cells = [f"**{_mean(means[m])}**" if m == best else _mean(means[m]) for m in methods]
     lines.append("| average | " + " | ".join(cells) + " |")
-    differences = []
-    for m in methods:
-        if m == "Uniform" or len(averages[m]) != len(averages["Uniform"]) or len(averages[m]) < 2:
-            differences.append("")
-            continue
-        d = averages[m] - averages["Uniform"]
-        half = stats.t.ppf((1 + level) / 2, d.size - 1) * d.std(ddof=1) / d.size**0.5
-        differences.append(f"{d.mean():+.2f} [{d.mean() - half:+.2f}, {d.mean() + half:+.2f}]")
-    lines.append(f"| minus Uniform, {level:.0%} | " + " | ".join(differences) + " |")
+    if "Uniform" in methods:
+        differences = []
+        for m in methods:
+            d = paired(averages[m], averages["Uniform"])
+            if m == "Uniform" or d.size < 2:
+                differences.append("")
+                continue
+            half = stats.t.ppf((1 + level) / 2, d.size - 1) * d.std(ddof=1) / d.size**0.5
+            differences.append(f"{d.mean():+.2f} [{d.mean() - half:+.2f}, {d.mean() + half:+.2f}]")
+        lines.append(f"| minus Uniform, {level:.0%} | " + " | ".join(differences) + " |")
     return (
         f"{setting}, {', '.join(map(str, sorted(n_seeds)))} seeds, error in %, mean ± standard error:\n\n"
         + "\n".join(lines)
     )
+
+
+def paired(one: Mapping[int, float], other: Mapping[int, float]) -> np.ndarray:
+    """Return the differences of two methods' figures on the seeds that both have."""
+    return np.array([one[seed] - other[seed] for seed in sorted(one.keys() & other.keys())])
+
+
+def beside_the_lowest(figures: Mapping[str, Mapping[int, float]], digits: int = 2) -> str:
+    """Return which method is lowest, and which are within one standard error of the paired difference to it.
+
+    Parameters
+    ----------
+    figures : mapping
+        Of each method, its figure by seed. Methods with fewer seeds than another are not compared.
+    digits : int, default=2
+        Behind the point.
+    """
+    most = max(map(len, figures.values()))
+    compared = {m: np.mean([*each.values()]) for m, each in figures.items() if len(each) == most}
+    lowest = min(compared, key=lambda m: compared[m])
+    groups: dict[str, list[str]] = {"within one standard error of it": [], "above": []}
+    for m in sorted(compared, key=lambda m: compared[m]):
+        d = paired(figures[m], figures[lowest])
+        if m == lowest or d.size < 2:
+            continue
+        error = d.std(ddof=1) / d.size**0.5
+        group = "within one standard error of it" if d.mean() <= error else "above"
+        groups[group].append(f"{m} ({d.mean():+.{digits}f} ± {error:.{digits}f})")
+    groups["fewer seeds, not compared"] = [m for m in figures if m not in compared]
+    parts = [f"{name}: {', '.join(each)}" for name, each in groups.items() if each]
+    return "; ".join([f"Lowest: {lowest}", *parts]) + "."
 
 
 def _mean(values: np.ndarray) -> str:

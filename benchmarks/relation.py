@@ -1,4 +1,4 @@
-"""What gapMTNN's relation is worth: errors against Uniform, and who shares with whom, on six kinds of problems.
+"""What gapMTNN's relation is worth: errors against Uniform, and who shares with whom, on seven problems.
 
     python benchmarks/relation.py [--problems copies twin] [--seeds 10 11 12 13 14] [--jobs 2] [--net half]
 
@@ -6,7 +6,7 @@ Seeds 0 to 4 are for tuning: settings and defaults may be chosen by them. Seeds 
 once a default is settled; tables that are shown come from these. A seed draws other rows, other first weights and
 another order.
 
-- digits: MNIST, MNIST-M and USPS, 500 rows each, LeNet.
+- digits, digits1000: MNIST, MNIST-M and USPS, 500 or 1,000 rows each, LeNet.
 - copies: two samples of MNIST and a stranger, MNIST with its ten labels permuted; 500 rows each, LeNet.
 - twin: 50 rows of MNIST-M beside another 5,000, LeNet.
 - pacs, pacs_resnet50: 10% of the rows of PACS, features of AlexNet's frozen convolutions or of ResNet-50, one layer of
@@ -20,16 +20,17 @@ gradients, and uncertainty weighting. ``--net half`` has half of LeNet's channel
 aside, stops by their loss and goes back to the best epoch, ``--augment`` shifts and turns images at random.
 
 All but table29 need the data in $GAPMIN_DATA. Every fit is kept in a CSV file at once, so a run that was interrupted
-goes on where it stopped: delete the file after a change of the code.
+goes on where it stopped: delete the file after a change of the code. The page, ``relation_judging.md`` or
+``relation_tuning.md``, has all fits of the CSV files, also those of earlier runs.
 """
 
 from __future__ import annotations
 
 import argparse
 import os
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable
 from functools import cache, partial
+from importlib import import_module
 from pathlib import Path
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")
@@ -37,67 +38,27 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 import numpy as np
 import torch
 from sklearn.metrics import roc_auc_score
-from sklearn.utils._param_validation import StrOptions
-from torch import Tensor, nn
-from torchjd import aggregation
+from torch import nn
 
+from balancers import BALANCERS, Balanced, Uncertainty
 from gapmin.datasets import MultitaskProblem, load_digits_multitask, load_pacs_features
 from gapmin.deep import (
     MLP,
-    Batch,
     GapMTNN,
-    MultiObjective,
     MultitaskClassifier,
-    MultitaskNet,
     Objective,
     RandomRotation,
     RandomShift,
-    Step,
     Uniform,
 )
-from gapmin.deep.config import parameter
-from gapmin.deep.losses import own_losses
-from multitask_grid import run_grid, table
+from multitask_grid import beside_the_lowest, read_rows, run_grid, table
 
 Rows = tuple[np.ndarray, np.ndarray, np.ndarray]
-BALANCERS = ["UPGrad", "AlignedMTL", "PCGrad", "CAGrad", "NashMTL"]
-
-
-@dataclass(eq=False, repr=False)
-class Balanced(MultiObjective):
-    """A mix of the tasks' gradients by a rule of torchjd; each head follows its own loss."""
-
-    rule: str = parameter("UPGrad", StrOptions(set(BALANCERS)))
-
-    def _weights(self, jacobian: list[tuple[Tensor, ...]], losses: Tensor, sizes: Sequence[int]) -> Tensor:
-        J = torch.stack([torch.cat([gradient.flatten() for gradient in row]) for row in jacobian]).double()
-        gram = J @ J.T
-        if self.rule == "NashMTL":  # it takes the gradients themselves: rows with the same products do as well
-            values, vectors = torch.linalg.eigh(gram)
-            self.__dict__.setdefault("_nash", aggregation.NashMTL(len(gram)))
-            return self.__dict__["_nash"].weighting(vectors * values.clamp_min(0).sqrt())
-        settings = {"c": 0.4} if self.rule == "CAGrad" else {}  # of its paper, for classification
-        return getattr(aggregation, f"{self.rule}Weighting")(**settings)(gram)
-
-
-@dataclass(eq=False, repr=False)
-class Uncertainty(Objective):
-    """Losses weighted by learnt uncertainties (Kendall et al. 2018)."""
-
-    def prepare(self, net: MultitaskNet) -> None:
-        """Start with weights of 1."""
-        self.log_variance = nn.Parameter(torch.zeros(net.n_tasks))
-
-    def forward(self, batch: Batch) -> Step:
-        """Return sum_k exp(-s_k) L_k + s_k / 2."""
-        losses = own_losses(self.net.own(batch).logits, batch.y, batch.sizes)
-        return Step((torch.exp(-self.log_variance) * losses + self.log_variance / 2).sum(), losses.detach())
-
 
 METHODS: dict[str, Callable[[], Objective]] = {
     "Uniform": Uniform,
     "gapMTNN": GapMTNN,
-    "gapMTNN aligned": lambda: GapMTNN(lambda_semantic=10.0, lambda_marginal=0.1),
+    "gapMTNN, no alignment": lambda: GapMTNN(lambda_semantic=0.0, lambda_marginal=0.0),
     "gapMTNN excess": lambda: GapMTNN(relation_cost="excess"),
     "single-task": Uniform,
     "pooled": Uniform,
@@ -106,8 +67,10 @@ METHODS: dict[str, Callable[[], Objective]] = {
 }
 DEFAULT_METHODS = list(METHODS)[:4]
 GROUPS = [6, 5, 4, 3, 2] + [1] * 9
+DIGITS_ROWS = {"digits": 500, "digits1000": 1000}
 TASKS = {
     "digits": ["mnist", "mnist_m", "usps"],
+    "digits1000": ["mnist", "mnist_m", "usps"],
     "copies": ["first", "second", "stranger"],
     "twin": ["large", "small"],
     "pacs": ["art_painting", "cartoon", "photo", "sketch"],
@@ -194,8 +157,8 @@ def table29(seed: int, columns: int = 20, n_test: int = 1000) -> tuple[Rows, Row
 
 def problem(name: str, seed: int) -> tuple[Rows, Rows]:
     """Training and test rows."""
-    if name == "digits" or name.startswith("pacs"):
-        split = digits().split(seed, 500) if name == "digits" else pacs(name).split(seed, 0.1)
+    if name.startswith(("digits", "pacs")):
+        split = pacs(name).split(seed, 0.1) if name.startswith("pacs") else digits().split(seed, DIGITS_ROWS[name])
         return (split.X, split.y, split.sample_task), (split.X_test, split.y_test, split.sample_task_test)
     return {"copies": copies, "twin": twin, "table29": table29}[name](seed)
 
@@ -256,8 +219,33 @@ def sharing(rows: list[dict], name: str) -> str:
     return "\n".join(head + lines)
 
 
+def page(folder: Path, kind: str) -> str:
+    """Return the page of all fits in the CSV files on seeds of a kind, "tuning" or "judging"."""
+    parts = [
+        f"# The relation of gapMTNN, {kind} seeds",
+        "`python benchmarks/relation.py --help` says what the problems and methods are. A setting is PROBLEM:EPOCHS, "
+        "then `half` for LeNet of half width, `stopped` for early stopping on a fifth of the rows, `augmented` for "
+        "images shifted and turned at random. Of table29 the figures are 100 less the area under the ROC curve.",
+    ]
+    for name, tasks in TASKS.items():
+        rows = [r for r in read_rows(folder / f"relation_{name}.csv") if kind_of(r["seed"]) == kind]
+        for setting in dict.fromkeys(r["setting"] for r in rows):
+            chosen = [r for r in rows if r["setting"] == setting]
+            averages: dict[str, dict[int, float]] = {m: {} for m in METHODS if any(r["method"] == m for r in chosen)}
+            for r in chosen:
+                averages[r["method"]][r["seed"]] = float(np.mean([r[t] for t in tasks]))
+            parts += [f"## {setting}", table(chosen, setting, tasks, METHODS, level=0.95)]
+            parts += [beside_the_lowest(averages), sharing(chosen, name)]
+    return "\n\n".join(part for part in parts if part) + "\n"
+
+
+def kind_of(seed: int) -> str:
+    """Return what a seed is for."""
+    return "tuning" if seed < 10 else "judging"
+
+
 def main() -> None:
-    """Run what is missing and show the tables."""
+    """Run what is missing and show all that has run."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--problems", nargs="+", default=list(TASKS), choices=list(TASKS))
     parser.add_argument("--methods", nargs="+", default=DEFAULT_METHODS, choices=list(METHODS))
@@ -269,21 +257,18 @@ def main() -> None:
     parser.add_argument("--augment", action="store_true")
     parser.add_argument("--out", type=Path, default=Path(__file__).parent / "results")
     options = parser.parse_args()
-    kind = "tuning" if max(options.seeds) < 10 else "judging" if min(options.seeds) >= 10 else "mixed"
-    texts = []
     for name in options.problems:
-        images = name in ("digits", "copies", "twin")
+        images = name in (*DIGITS_ROWS, "copies", "twin")
         chosen_ways = {"half": images and options.net == "half", "stopped": options.stopped}
         chosen_ways["augmented"] = images and options.augment
         setting = ":".join([name, str(options.epochs), *(way for way, on in chosen_ways.items() if on)])
         cells = [(setting, m, seed) for seed in options.seeds for m in options.methods]
-        rows = run_grid(cells, fit, options.out / f"relation_{name}.csv", options.jobs)
-        chosen = [r for r in rows if r["setting"] == setting and r["seed"] in options.seeds]
-        texts.append(f"{table(chosen, setting, TASKS[name], METHODS, level=0.95)}\n\n{sharing(chosen, name)}")
-    text = "\n\n".join(texts)
-    print(text)
-    (options.out / f"relation_{kind}.md").write_text(f"# The relation of gapMTNN, {kind} seeds\n\n{text}\n")
+        run_grid(cells, fit, options.out / f"relation_{name}.csv", options.jobs)
+        for kind in dict.fromkeys(map(kind_of, options.seeds)):  # after each problem, should the next be interrupted
+            (options.out / f"relation_{kind}.md").write_text(page(options.out, kind))
+    for kind in dict.fromkeys(map(kind_of, options.seeds)):
+        print(page(options.out, kind))
 
 
 if __name__ == "__main__":
-    main()
+    import_module("relation").main()  # by its name other processes find what is cached here

@@ -9,7 +9,8 @@ pytest.importorskip("typer")
 pd = pytest.importorskip("pandas")
 pytest.importorskip("skops")
 
-from gapmin.cli import predict, tasks  # noqa: E402
+from gapmin._utils.extras import how_to_install  # noqa: E402
+from gapmin.cli import explain, predict, tasks  # noqa: E402
 from gapmin.saved import ModelFileError, load_model, save_model  # noqa: E402
 from gapmin.study import TableError, read_task_table, study_tasks, task_methods  # noqa: E402
 from gapmin.study.task_methods import CHOSEN_METHOD, NETWORK, POOLED, SINGLE, Candidate, candidates, fit_tasks  # noqa: E402
@@ -18,7 +19,7 @@ from gapmin_support.commands import invoke  # noqa: E402
 
 
 def run(*arguments):
-    return invoke([tasks, predict], *arguments, COLUMNS="160")
+    return invoke([tasks, predict, explain], *arguments, COLUMNS="160")
 
 
 def table(n=40, seed=0):
@@ -56,6 +57,15 @@ def test_from_a_table_to_predictions(label, other, folder):
     truth, guess = rows[label], rows[f"predicted_{label}"]
     error = np.mean(truth != guess) if label == "ill" else np.mean((truth - guess) ** 2) / np.var(truth)
     assert error < 0.4  # the site that is turned round is predicted its own way
+    explained = run("explain", out)
+    assert explained.exit_code == 0, explained.output
+    decision = next(line for line in found.output.splitlines() if line.startswith("Train "))
+    assert decision in explained.output
+    assert "Held-out" in explained.output
+    assert json.loads(run("explain", out, "--json").output)["decision"] == decision
+    refused = run("explain", out, "--target", folder / "rows.csv", "--source", folder / "rows.csv")
+    assert refused.exit_code == 2
+    assert "was made by gapmin tasks: leave --target and --source out" in refused.output
     again = run(*asked, "--out", out, "--no-network", "--jobs", 1)
     assert again.exit_code == 2
     assert "is there already: name another file, or add --force" in again.output
@@ -95,6 +105,34 @@ def test_figures_are_of_rows_that_did_not_train(monkeypatch):
     assert seen[-1] == 80
 
 
+def test_tasks_may_have_fewer_rows_of_a_class_than_there_are_folds():
+    rows = read_task_table(table(5).drop(columns="score"), "site", "ill")
+    counts = pd.crosstab(rows.task, rows.y).to_numpy()
+    assert counts.max() < 5
+    assert study_tasks(rows, network=False, n_jobs=1).overall.n_rows == counts.sum()
+
+
+def study_of(coefficients, seed=0, n=25):
+    """Three tasks of two columns with these coefficients, and noise as large."""
+    rng = np.random.default_rng(seed)
+    X, site = rng.normal(size=(3 * n, 2)), np.repeat([0, 1, 2], n)
+    score = np.einsum("ij,ij->i", X, np.asarray(coefficients)[site]) + rng.normal(size=3 * n)
+    columns = {"site": [f"s{each}" for each in site], "x0": X[:, 0], "x1": X[:, 1], "score": score}
+    return study_tasks(read_task_table(pd.DataFrame(columns), "site", "score"), network=False, n_jobs=1)
+
+
+def test_each_task_alone_is_kept_unless_held_out_rows_say_that_training_together_helps():
+    same = study_of(np.ones((3, 2)), n=8)
+    assert same.loss_change.high < 0
+    assert same.method == same.lowest
+    assert same.decision().startswith(f"Train the tasks together, by {same.method.method}: the held-out mean squared")
+    near = study_of(np.array([[1.0, 0.5], [0.8, 0.5], [1.0, 0.8]]))
+    assert near.lowest.method != SINGLE
+    assert near.loss_change.high >= 0
+    assert near.method.method == SINGLE
+    assert near.decision().startswith("Train each task alone: no evidence that training together helps.")
+
+
 # The methods
 
 
@@ -119,7 +157,7 @@ def test_without_pytorch_the_network_is_left_out_and_it_says_so(monkeypatch):
     monkeypatch.setattr(task_methods, "find_spec", lambda name: None)
     notes = []
     assert NETWORK not in {each.method for each in candidates(3, network=True, notes=notes)}
-    assert notes == ['the network is left out: it needs PyTorch (pip install "gapmin[deep]")']
+    assert notes == [f"the network is left out: it needs PyTorch: {how_to_install('deep')}"]
 
 
 def test_a_network_is_kept_beside_the_model(tmp_path, monkeypatch):

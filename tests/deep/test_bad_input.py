@@ -130,9 +130,19 @@ class TestBeforeAnyTraining:
         X, task = np.eye(6), np.repeat(["large", "tiny"], [4, 2])
         y = [0, 1, 0, 1, 0, 1]
         with pytest.raises(ValueError, match=r"task .* has 2 rows, one of each class: none can be set aside"):
-            model(validation_fraction=0.2).fit(X, y, sample_task=task)
+            model(validation_fraction=0.2).fit(X, y, sample_task=np.repeat(["a", "b", "c"], 2))
         with pytest.raises(ValueError, match="none can be set aside"):
             model(objective=GapMTNN(relation_data="holdout")).fit(X, y, sample_task=task)
+
+
+@pytest.mark.parametrize("objective", ["uniform", "gapmtnn"])
+def test_a_task_too_small_for_validation_rows_is_trained_all_the_same(objective, rng):
+    X, y, task = data(rng)
+    X, y, task = np.vstack([X, X[:1]]), [*y, y[0]], [*task, "tiny"]
+    clf = model(objective=objective, early_stopping=True).fit(X, y, sample_task=task)
+    assert clf.tasks_.tolist() == ["a", "b", "tiny"]
+    assert set(clf.history_[-1]["validation_task_loss"]) == {"a", "b"}
+    assert set(clf.history_[-1]["task_loss"]) == {"a", "b", "tiny"}
 
 
 def test_a_failed_fit_leaves_no_half_fitted_model(rng):

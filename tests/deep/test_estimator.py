@@ -690,3 +690,8 @@ def test_a_device_that_is_not_there_is_named():
     X, y = np.eye(4, dtype=np.float32), [0, 1, 0, 1]
     with pytest.raises(ValueError, match="device is 'cuda:0', but PyTorch finds no cuda device here: set device='cpu'"):
         MultitaskClassifier(device="cuda:0", epochs=1).fit(X, y)
+
+
+def test_a_device_that_is_none_is_named():
+    with pytest.raises(ValueError, match="device is 'cdua', which PyTorch does not know: give 'auto', 'cpu'"):
+        MultitaskClassifier(device="cdua", epochs=1).fit(np.eye(4), [0, 1, 0, 1])

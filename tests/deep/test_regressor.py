@@ -38,6 +38,13 @@ def test_level_and_unit_of_the_label_do_not_matter(objective):
     np.testing.assert_allclose(found, 1000 * one.predict(X, sample_task=task) - 7000, atol=1.0)
 
 
+@pytest.mark.parametrize("value", [1.0, -3e5, 0.0])
+def test_labels_that_are_all_alike_are_predicted(value):
+    X, _, task = data(30)
+    model = small(epochs=2).fit(X, np.full(30, value), sample_task=task)
+    np.testing.assert_allclose(model.predict(X, sample_task=task), value, rtol=1e-9, atol=1e-9)
+
+
 def test_the_relation_tells_tasks_that_agree_from_one_that_does_not():
     X, y, task = data(400)
     relation = small(objective="gapmtnn", epochs=20).fit(X, y, sample_task=task).relation_

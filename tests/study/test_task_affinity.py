@@ -66,6 +66,26 @@ def test_classes_are_predicted_too():
     assert (affinity.own_error < 1).all()
 
 
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("label", [0.0, 1.0, 0.1])
+def test_a_task_with_one_label_gains_nothing_from_any_teacher(label):
+    X, y, task = three_tasks()
+    affinity = task_affinity(X, np.where(task == "a", label, y), task)
+    assert not affinity.gain[0].any()
+    assert affinity.helpful_tasks("a") == []
+    others = task_affinity(X[task != "a"], y[task != "a"], task[task != "a"])
+    assert np.sign(affinity.gain[1, 2]) == np.sign(others.gain[0, 1])
+
+
+@pytest.mark.parametrize("rows", [2, 3, 4])
+def test_tasks_may_have_fewer_rows_of_a_class_than_there_are_folds(rows):
+    rng = np.random.default_rng(0)
+    X, task = rng.normal(size=(3 * rows, 2)), np.repeat(["a", "b", "c"], rows)
+    affinity = task_affinity(X, np.tile(["ill", "well", "ill", "well"][:rows], 3), task)
+    assert affinity.gain.shape == (3, 3)
+    assert np.isfinite(affinity.gain).all()
+
+
 @pytest.mark.parametrize(
     ("change", "message"),
     [

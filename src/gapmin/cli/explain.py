@@ -20,6 +20,7 @@ from gapmin.cli._printing import (
     print_tables,
     row_table,
 )
+from gapmin.cli.tasks import print_task_model
 
 if TYPE_CHECKING:
     from gapmin.study.model import StudyModel
@@ -43,7 +44,10 @@ def explain(
     rows: Annotated[int, typer.Option(help="How many of the most used and most dropped rows to show.")] = 10,
     as_json: options.AsJson = False,
 ) -> None:
-    """Say whether the sources are used and why, and what weighs how much: each file, each class, single rows."""
+    """Say whether the sources are used and why, and what weighs how much: each file, each class, single rows.
+
+    Of a model of gapmin tasks: which tasks were trained together, and their errors.
+    """
     if rows < 0:
         refuse("explain", f"--rows is {rows}: take 0 or more")
     if (target is None) != (not source):
@@ -53,9 +57,18 @@ def explain(
     require("pandas", "skops", "rich")
     with errors_in_one_line("explain", outcome="nothing changed"):
         from gapmin.study.explaining import explain_files
-        from gapmin.study.model import KEPT_ROWS, StudyModel
+        from gapmin.study.model import KEPT_ROWS
+        from gapmin.study.task_model import TaskModel, load_predictor
 
-        fitted = StudyModel.load(model)
+        fitted = load_predictor(model)
+        if isinstance(fitted, TaskModel):
+            if target is not None:
+                refuse("explain", f"{printable(str(model))} was made by gapmin tasks: leave --target and --source out")
+            if as_json:
+                print_json({"model": str(model), **fitted.about})
+            else:
+                print_task_model(fitted)
+            return
         if target is not None:
             found = explain_files(fitted, target, source or [], by=by or [], n_rows=rows)
         else:

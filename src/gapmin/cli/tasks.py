@@ -24,6 +24,7 @@ from gapmin.cli._printing import print_json, print_notes, print_tables
 
 if TYPE_CHECKING:
     from gapmin.reporting.table import Table
+    from gapmin.study.task_model import TaskModel
     from gapmin.study.task_study import TaskScores, TaskStudy
     from gapmin.transfer import Score
 
@@ -118,49 +119,77 @@ def _print(found: TaskStudy, n_told: int, out: Path | None) -> None:
     print_notes(found.notes[n_told:])
     typer.echo()
     typer.echo(printable(found.decision()))
-    print_tables([_overall_table(found), _task_table(found), _group_table(found)])
+    print_tables(
+        [_overall_table(found.overall, found.metric), _task_table(found.by_task, found.metric), _group_table(found)]
+    )
     if out is not None:
         typer.echo(f"\n{printable(str(out))}  written")
         typer.echo(f"\nNext:\n  gapmin predict {printable(str(out))} new.csv -o predictions.csv")
 
 
-def _overall_table(found: TaskStudy) -> Table:
+def print_task_model(model: TaskModel) -> None:
+    """Print what the study of a model found.
+
+    Parameters
+    ----------
+    model : TaskModel
+        Of `load_predictor`.
+    """
+    from gapmin.study.task_study import scores_from_dict
+
+    about = model.about
+    try:
+        settings = ", ".join(f"{name}={value:g}" for name, value in about["settings"].items())
+        lines = [
+            f"method  {printable(about['method'])}{f' ({settings})' if settings else ''}",
+            printable(about["decision"]),
+        ]
+        together = "; ".join(", ".join(map(printable, group)) for group in about["groups"] if len(group) > 1)
+        overall, by_task = scores_from_dict(about["overall"]), [scores_from_dict(each) for each in about["tasks"]]
+        tables = [_overall_table(overall, about["metric"]), _task_table(by_task, about["metric"])]
+    except (KeyError, TypeError, AttributeError, ValueError) as error:
+        raise ValueError("what it says of its study is wrong: make it again with gapmin tasks") from error
+    typer.echo("\n".join(lines))
+    print_tables(tables)
+    typer.echo(f"\nTasks to train together: {together or 'none stands out'}")
+
+
+def _overall_table(scores: TaskScores, metric: str) -> Table:
     from gapmin.reporting.table import Entry, Table
     from gapmin.study.task_study import SINGLE
 
-    scores = found.overall
     best = min(scores.scores, key=lambda name: scores.scores[name].value)
     rows = [
         [
             Entry(name),
-            Entry(_shown(score.value, found.metric), _interval(score, found.metric), best=name == best),
-            Entry("-" if name == SINGLE else _change(scores, name, found.metric)),
+            Entry(_shown(score.value, metric), _interval(score, metric), best=name == best),
+            Entry("-" if name == SINGLE else _change(scores, name, metric)),
         ]
         for name, score in scores.scores.items()
     ]
-    caption = f"Held-out {found.metric} over all rows, with 95% intervals"
+    caption = f"Held-out {metric} over all rows, with 95% intervals"
     return Table(caption, ["method", "held-out error", "change against single task"], rows)
 
 
-def _task_table(found: TaskStudy) -> Table:
+def _task_table(by_task: list[TaskScores], metric: str) -> Table:
     from gapmin.reporting.table import Entry, Table
     from gapmin.study.task_study import CHOSEN_METHOD, POOLED, SINGLE
 
-    shown = sorted(found.by_task, key=lambda each: each.changes[CHOSEN_METHOD].value)
+    shown = sorted(by_task, key=lambda each: each.changes[CHOSEN_METHOD].value)
     if len(shown) > _MOST_TASKS:
         shown = [*shown[: _MOST_TASKS // 2], *shown[-_MOST_TASKS // 2 :]]
     rows = [
         [
             Entry(printable(each.name)),
             Entry(f"{each.n_rows:,}"),
-            *(Entry(_shown(each.scores[name].value, found.metric)) for name in (SINGLE, POOLED, CHOSEN_METHOD)),
-            Entry(_change(each, CHOSEN_METHOD, found.metric)),
+            *(Entry(_shown(each.scores[name].value, metric)) for name in (SINGLE, POOLED, CHOSEN_METHOD)),
+            Entry(_change(each, CHOSEN_METHOD, metric)),
         ]
         for each in shown
     ]
-    caption = f"Held-out {found.metric} by task, those that gain most first"
-    if len(shown) < len(found.by_task):
-        caption += f" ({_MOST_TASKS // 2} of either end, of {len(found.by_task):,}; --json has all)"
+    caption = f"Held-out {metric} by task, those that gain most first"
+    if len(shown) < len(by_task):
+        caption += f" ({_MOST_TASKS // 2} of either end, of {len(by_task):,}; --json has all)"
     return Table(caption, ["task", "rows", SINGLE, POOLED, CHOSEN_METHOD, "change"], rows)
 
 

@@ -25,6 +25,7 @@ from gapmin.deep.objectives import (
     Uniform,
     Weighted,
 )
+from gapmin.deep.scoring import task_scorer
 from gapmin.deep.trainer import Trainer
 from gapmin.deep.transforms import RandomFlip, RandomRotation, RandomScale, RandomShift
 from gapmin.deep.weights import load_weights, pretrained
@@ -61,4 +62,5 @@ __all__ = [
     "Weighted",
     "load_weights",
     "pretrained",
+    "task_scorer",
 ]

@@ -115,16 +115,16 @@ class FitRows(NamedTuple):
         """Return the parts, tensors as arrays."""
         return (self.x.numpy() if isinstance(self.x, Tensor) else self.x, *self[1:])
 
-    def rows_of(self, tasks: Sequence[Indices], channels_last: bool) -> TaskRows:
+    def rows_of(self, tasks: Sequence[Indices], channels_last: bool, num_workers: int = 0) -> TaskRows:
         """Return the chosen rows of each task."""
         y, bins, weight = (None if each is None else as_tensor(each) for each in (self.y, self.bins, self.weight))
         x = as_tensor(self.x) if isinstance(self.x, np.ndarray) else self.x
         assert y is not None
-        return TaskRows(x, y, tasks, channels_last, weight=weight, bins=bins)
+        return TaskRows(x, y, tasks, channels_last, weight=weight, bins=bins, num_workers=num_workers)
 
-    def by_task(self, n_tasks: int, channels_last: bool) -> TaskRows:
+    def by_task(self, n_tasks: int, channels_last: bool, num_workers: int = 0) -> TaskRows:
         """Return all rows."""
-        return self.rows_of([np.flatnonzero(self.task == k) for k in range(n_tasks)], channels_last)
+        return self.rows_of([np.flatnonzero(self.task == k) for k in range(n_tasks)], channels_last, num_workers)
 
 
 def without_rows(rows: Any, used: Indices) -> Any:
@@ -161,11 +161,18 @@ def check_same_rows(engine: Engine, rows: FitRows, seed: int) -> int:
 
 
 def set_aside(
-    tasks: Sequence[Indices], y: NDArray[Any], share: float, seed: int, names: Sequence[Any] | None = None
+    tasks: Sequence[Indices],
+    y: NDArray[Any],
+    share: float,
+    seed: int,
+    names: Sequence[Any] | None = None,
+    *,
+    of_every_task: bool = True,
 ) -> tuple[list[Indices], list[Indices]]:
     """Take a share of each task's rows aside, classes in proportion: what is left, and what was taken.
 
-    At least one row of a task is taken, and at least one of each of its classes is left.
+    At least one row of a task is taken, and at least one of each of its classes is left. A task that has one row of
+    each class can spare none: it is an error, unless rows of other tasks are enough.
 
     Examples
     --------
@@ -174,12 +181,17 @@ def set_aside(
     (8, 2)
     """
     left, aside = [], []
+    can_spare = [np.unique(y[rows]).size < len(rows) for rows in tasks]
     for k, rows in enumerate(tasks):
+        if not can_spare[k] and any(can_spare) and not of_every_task:
+            left.append(rows)
+            aside.append(rows[:0])
+            continue
         rng = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(k, 7)))
         mixed = rng.permutation(rows)
         by_class = [mixed[y[mixed] == c] for c in np.unique(y[rows])]
         sizes = np.array([len(each) for each in by_class])
-        if not (sizes > 1).any():
+        if not can_spare[k]:
             raise ValueError(
                 f"task {k if names is None else names[k]!r} has {len(rows)} rows, one of each class: none can be set "
                 "aside; give more rows, or set validation_fraction, early_stopping and relation_data so that none are "

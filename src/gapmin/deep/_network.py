@@ -33,6 +33,7 @@ from gapmin.deep._inputs import (
     set_aside,
     without_rows,
 )
+from gapmin.deep._warm_start import explain_changes, go_on_from, joined_history, state_digest, tasks_again
 from gapmin.deep.batches import TaskRows
 from gapmin.deep.callbacks import Callback, EarlyStopping, Record
 from gapmin.deep.config import AT_LEAST_ONE, TrainingConfig, parameter, training_parameters
@@ -65,6 +66,7 @@ class NetworkEstimator(TrainingConfig, BaseEstimator):
     validation_fraction: float | None = parameter(None, Interval(Real, 0, 1, closed="neither"), None)
     early_stopping: bool = parameter(False, "boolean")
     patience: int = parameter(10, AT_LEAST_ONE)
+    warm_start: bool = parameter(False, "boolean", saved=False)
     device: str | torch.device = parameter("auto", str, torch.device, saved=False)
     devices: int | str = parameter(1, AT_LEAST_ONE, StrOptions({"auto"}), saved=False)
     strategy: str = parameter("auto", StrOptions({"auto", "ddp"}), saved=False)
@@ -72,6 +74,7 @@ class NetworkEstimator(TrainingConfig, BaseEstimator):
     # As much as PyTorch can count.
     timeout: float = parameter(DEFAULT_TIMEOUT, Interval(Real, 0, 1e9, closed="right"), saved=False)
     channels_last: bool = parameter(True, "boolean")
+    num_workers: int = parameter(0, Interval(Integral, 0, None, closed="left"), saved=False)
     random_state: Any = parameter(None, "random_state", saved=False)
 
     @_fit_context(prefer_skip_nested_validation=True)
@@ -123,9 +126,12 @@ class NetworkEstimator(TrainingConfig, BaseEstimator):
         where = choose_placement(self.devices, self.strategy, self.accelerator, self.device, self.timeout)
         if where.n_processes > 1:
             self._objective().check_over_processes()
-        for name in ("objective_", "relation_", "history_", "callbacks_"):
-            self.__dict__.pop(name, None)  # a fit that fails leaves no model, not half of two
-        rows = read_rows(self, X, reset=True)
+        fitted: Objective | None = self.objective_ if self.warm_start and hasattr(self, "objective_") else None
+        if fitted is None:
+            for name in ("objective_", "relation_", "history_", "callbacks_"):
+                self.__dict__.pop(name, None)  # a fit that fails leaves no model, not half of two
+        with explain_changes(fitted is not None):
+            rows = read_rows(self, X, reset=fitted is None)
         labels = self._check_labels(X, y)
         check_consistent_length(np.empty(len(rows)), labels)
         task = check_tasks(sample_task, len(labels))
@@ -138,15 +144,21 @@ class NetworkEstimator(TrainingConfig, BaseEstimator):
                     "rows"
                 )
             rows, labels, task, weight = without_rows(rows, used), labels[used], task[used], weight[used]
-        self._learn_labels(labels, weight)
-        self.tasks_, task = np.unique(task, return_inverse=True)
-        self.input_shape_ = row_shape(rows)
+        if fitted is None:
+            self._learn_labels(labels, weight)
+            self.tasks_, task = np.unique(task, return_inverse=True)
+            self.input_shape_ = row_shape(rows)
+        with explain_changes(fitted is not None):
+            task = task if fitted is None else tasks_again(self, rows, task)
+            encoded = self._encode(labels)
         weight = self._row_weights(labels, task, weight)
         if weight is not None:
             self._objective().check_weighs_rows()
-        given = FitRows(rows, *self._encode(labels), task, weight)
+        given = FitRows(rows, *encoded, task, weight)
         validation = None if validation_data is None else self._validation_rows(validation_data)
         seed = int(check_random_state(self.random_state).randint(2**31 - 1))
+        # Rows that were set aside stay so, and probes keep the halves that they train on.
+        self._seed = seed = seed if fitted is None else getattr(self, "_seed", seed)
         # What tells a checkpoint of this fit from one of other data.
         fingerprint = {
             "data": digest(given) if self.checkpoint_dir else "",
@@ -154,10 +166,12 @@ class NetworkEstimator(TrainingConfig, BaseEstimator):
             "labels": self._label_fingerprint(),
             "validation": self._validation_share(validation),
             "validation_data": digest(validation) if self.checkpoint_dir and validation is not None else "",
+            "start": state_digest(fitted) if self.checkpoint_dir and fitted is not None else "",
         }
         arrays = (*given.arrays(), *(() if validation is None else validation.arrays()))
-        train = partial(self._train, seed=seed, fingerprint=fingerprint)
-        objective, self.history_, self.callbacks_ = where.run(train, arrays, self.checkpoint_dir)
+        train = partial(self._train, seed=seed, fingerprint=fingerprint, fitted=fitted)
+        objective, history, self.callbacks_ = where.run(train, arrays, self.checkpoint_dir)
+        self.history_: list[Record] = history if fitted is None else joined_history(self.history_, history)
         self._set_objective(objective.cpu())
         return self
 
@@ -190,7 +204,7 @@ class NetworkEstimator(TrainingConfig, BaseEstimator):
         return FitRows(rows, *encoded, task)
 
     def _train(
-        self, engine: Engine, *arrays: Any, seed: int, fingerprint: dict[str, Any]
+        self, engine: Engine, *arrays: Any, seed: int, fingerprint: dict[str, Any], fitted: Objective | None
     ) -> tuple[Objective, list[Record], list[Callback]]:
         """Build and train the network: all of a fit that each of several processes does."""
         n_parts = len(FitRows._fields)
@@ -201,6 +215,8 @@ class NetworkEstimator(TrainingConfig, BaseEstimator):
         with torch.random.fork_rng():
             torch.manual_seed(seed)
             objective = self._build(self.input_shape_)
+            if fitted is not None:
+                go_on_from(fitted, objective)
             callbacks = deepcopy(list(self.callbacks or ()))
             if self.early_stopping:
                 callbacks.append(EarlyStopping(patience=self.patience))
@@ -210,17 +226,20 @@ class NetworkEstimator(TrainingConfig, BaseEstimator):
                 fingerprint=fingerprint,
                 task_names=self.tasks_.tolist(),
                 seed=seed,
+                first_epoch=0 if fitted is None else len(self.history_),
                 engine=engine,
             )
             parts: dict[str, TaskRows] = {}
+            how = self.channels_last, self.num_workers
             if validation:
-                parts["validation"] = FitRows(*validation).by_task(self.tasks_.size, self.channels_last)
+                parts["validation"] = FitRows(*validation).by_task(self.tasks_.size, *how)
             for name in ("validation", "holdout"):
                 share = fingerprint["validation"] if name == "validation" else objective.holdout_share
                 if share:
-                    tasks, aside = set_aside(tasks, given.classes, share, seed, self.tasks_.tolist())
-                    parts[name] = given.rows_of(aside, self.channels_last)
-            trainer.fit(given.rows_of(tasks, self.channels_last), **parts)
+                    names, needed = self.tasks_.tolist(), name == "holdout"
+                    tasks, aside = set_aside(tasks, given.classes, share, seed, names, of_every_task=needed)
+                    parts[name] = given.rows_of(aside, *how)
+            trainer.fit(given.rows_of(tasks, *how), **parts)
         return objective, trainer.history, callbacks
 
     def _build(self, shape: tuple[int, ...], width: int | None = None) -> Objective:
@@ -303,7 +322,8 @@ class NetworkEstimator(TrainingConfig, BaseEstimator):
             )
         task = known_tasks(sample_task, len(rows), self.tasks_)
         tasks = [np.flatnonzero(task == k) for k in range(self.tasks_.size)]
-        return TaskRows(rows, torch.zeros(len(rows), dtype=torch.int64), tasks, self.channels_last)
+        y = torch.zeros(len(rows), dtype=torch.int64)
+        return TaskRows(rows, y, tasks, self.channels_last, num_workers=self.num_workers)
 
     @torch.no_grad()
     def _run(self, rows: TaskRows, what: str) -> NDArray[np.float32]:

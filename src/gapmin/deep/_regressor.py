@@ -44,7 +44,7 @@ class NetworkRegressor(RegressorMixin, NetworkEstimator):
         mean = float(np.average(labels / largest, weights=weight))
         scale = float(np.sqrt(np.average((labels / largest - mean) ** 2, weights=weight)) * largest)
         self.label_mean_ = mean * largest
-        self.label_scale_ = scale if scale > 1e-12 * largest else 1.0
+        self.label_scale_ = max(scale, 1e-12 * largest)  # of labels that are all alike: so are predictions
         self.bin_edges_ = np.unique(np.quantile(labels, np.linspace(0, 1, self.n_bins + 1)[1:-1]))
 
     def _encode(self, labels: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Iterator, Mapping
-from math import prod
+from math import inf, prod
 from typing import TYPE_CHECKING, Any
 
 import torch
@@ -32,7 +32,12 @@ def check_state(state: Any, trainer: Trainer, n_steps: int) -> None:
     n_steps : int
         Of an epoch.
     """
-    _check_keys(state, _PARTS, "its state")
+    scaler = trainer.scaler.state_dict()
+    _check_keys(state, (*_PARTS, *(["scaler"] if scaler else [])), "its state")
+    if scaler:
+        _check_keys(state["scaler"], scaler, "its scaler")
+        if not all(type(each) in (int, float) and 0 <= each < inf for each in state["scaler"].values()):
+            raise ContentError(f"its scaler is {one_line(state['scaler'])}")
     check_module(trainer.objective, state["objective"], "its objective")
     _check_optimizer(trainer, state["optimizer"])
     _check_position(state["position"], trainer.objective.net.n_tasks, n_steps)

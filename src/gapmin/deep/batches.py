@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor
+from torch.utils.data import DataLoader
 
 from gapmin.deep.heads import Batch
 
@@ -32,6 +33,8 @@ class TaskRows:
         What each row's loss is multiplied by.
     bins : Tensor of shape (rows,), optional
         Of numbers to predict: the bin of each.
+    num_workers : int, default=0
+        Processes that read the items of a dataset ahead.
 
     Attributes
     ----------
@@ -48,9 +51,10 @@ class TaskRows:
         *,
         weight: Tensor | None = None,
         bins: Tensor | None = None,
+        num_workers: int = 0,
     ) -> None:
         self.x, self.y, self.tasks, self.channels_last = x, y, [np.asarray(rows) for rows in tasks], channels_last
-        self.weight, self.bins = weight, bins
+        self.weight, self.bins, self.num_workers = weight, bins, num_workers
         self.half: Tensor | None = None
 
     @property
@@ -78,14 +82,53 @@ class TaskRows:
         found = [self.classes[torch.from_numpy(rows)] for rows in self.tasks]
         return torch.stack([torch.bincount(each, minlength=n_classes) for each in found])
 
+    def share(self, chosen: Sequence[Indices]) -> Sequence[Indices]:
+        """Return those of the chosen rows that are for this process."""
+        return chosen
+
     def take(self, chosen: Sequence[Indices], device: torch.device | str = "cpu") -> Batch:
         """Return the batch of the chosen rows of each task."""
-        rows = np.concatenate(chosen)
-        if isinstance(self.x, Tensor):
-            x = self.x[torch.from_numpy(rows)]
-        else:
-            items = (self.x[int(i)] for i in rows)
-            x = torch.stack([item[0] if isinstance(item, (tuple, list)) else item for item in items]).float()
+        rows = self._wanted(chosen)
+        x = self.x[torch.from_numpy(rows)] if isinstance(self.x, Tensor) else _stack([self.x[int(i)] for i in rows])
+        return self._batch(x, chosen, device)
+
+    def batches(
+        self, plan: Iterable[Sequence[Indices]], device: torch.device | str = "cpu", seed: Sequence[int] = (0,)
+    ) -> Iterator[Batch]:
+        """Iterate over the batches of the chosen rows of each task, read ahead where there are workers.
+
+        Parameters
+        ----------
+        plan : iterable of sequences of K arrays of int
+        device : torch.device or str, default="cpu"
+        seed : sequence of int
+            Of random numbers that a dataset draws in a worker.
+        """
+        if isinstance(self.x, Tensor) or not self.num_workers:
+            yield from (self.take(chosen, device) for chosen in plan)
+            return
+        plan = list(plan)
+        generator = torch.Generator()
+        generator.manual_seed(int(np.random.SeedSequence(seed).generate_state(1)[0]))
+        loader = DataLoader(
+            self.x,
+            batch_sampler=[self._wanted(chosen).tolist() for chosen in plan],
+            collate_fn=_stack,
+            num_workers=min(self.num_workers, max(len(plan), 1)),
+            generator=generator,
+        )
+        for chosen, x in zip(plan, loader, strict=True):
+            yield self._batch(x, chosen, device)
+
+    def _wanted(self, chosen: Sequence[Indices]) -> Indices:
+        """Return the rows to read; one of another process where none is for this one, for its shape."""
+        rows = np.concatenate(self.share(chosen))
+        return rows if rows.size else np.concatenate(chosen)[:1]
+
+    def _batch(self, x: Tensor, chosen: Sequence[Indices], device: torch.device | str) -> Batch:
+        mine = self.share(chosen)
+        rows = np.concatenate(mine)
+        x = x[: len(rows)]
         if self.channels_last and x.ndim == 4:
             x = x.contiguous(memory_format=torch.channels_last)
         at = torch.from_numpy(rows)
@@ -94,19 +137,27 @@ class TaskRows:
             for each in (self.y, self.half, self.weight, self.bins)
         )
         assert y is not None
-        return Batch(x.to(device, non_blocking=True), y, [len(each) for each in chosen], half, weight, bins)
+        return Batch(x.to(device, non_blocking=True), y, [len(each) for each in mine], half, weight, bins)
 
     def in_order(self, batch_size: int, device: torch.device | str = "cpu") -> Iterator[Batch]:
         """Iterate over all rows once, in their order, task after task."""
         K = len(self.tasks)
-        for k, rows in enumerate(self.tasks):
-            for start in range(0, len(rows), batch_size):
-                yield self.take([rows[start : start + batch_size] if j == k else rows[:0] for j in range(K)], device)
+        plan = (
+            [rows[start : start + batch_size] if j == k else rows[:0] for j in range(K)]
+            for k, rows in enumerate(self.tasks)
+            for start in range(0, len(rows), batch_size)
+        )
+        return self.batches(plan, device)
 
     def side_by_side(self, batch_size: int, device: torch.device | str = "cpu") -> Iterator[Batch]:
         """Iterate over all rows once, in their order, all tasks in each batch as long as they last."""
-        for start in range(0, max(self.sizes), batch_size):
-            yield self.take([rows[start : start + batch_size] for rows in self.tasks], device)
+        starts = range(0, max(self.sizes), batch_size)
+        return self.batches(([rows[start : start + batch_size] for rows in self.tasks] for start in starts), device)
+
+
+def _stack(items: Sequence[Any]) -> Tensor:
+    """Return the rows of a dataset's items: each is one, or a tuple that begins with one."""
+    return torch.stack([item[0] if isinstance(item, (tuple, list)) else item for item in items]).float()
 
 
 def epoch_plan(

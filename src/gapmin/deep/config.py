@@ -7,10 +7,14 @@ from dataclasses import Field, dataclass, field, fields
 from numbers import Integral, Real
 from typing import Any
 
+import torch
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from gapmin.base import InheritedConstraints
 from gapmin.deep.optimizers import OPTIMIZERS, SCHEDULES
+
+PRECISIONS = {"32": None, "bf16-mixed": torch.bfloat16, "16-mixed": torch.float16}
+"""By name: what the extractor computes in."""
 
 AT_LEAST_ONE = Interval(Integral, 1, None, closed="left")
 NOT_NEGATIVE = Interval(Real, 0, None, closed="left")
@@ -54,6 +58,7 @@ class TrainingConfig(Parameters):
     optimizer: Any = parameter("adam", StrOptions(set(OPTIMIZERS)), callable, saved=False)
     scheduler: Any = parameter("step", StrOptions(set(SCHEDULES)), callable, saved=False)
     gradient_clip: float | None = parameter(None, POSITIVE, None)
+    precision: str = parameter("32", StrOptions(set(PRECISIONS)), saved=False)
     sampling: str = parameter("cycle", StrOptions({"cycle", "once"}))
     augment: Any = parameter(None, callable, list, tuple, None, saved=False)
     callbacks: Any = parameter(None, "array-like", None, saved=False)

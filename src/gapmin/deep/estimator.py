@@ -58,6 +58,10 @@ class MultitaskClassifier(DiagnosedClassifier):
         `torch.optim.lr_scheduler` of the optimiser; it is stepped once an epoch. Saved models do not hold it.
     gradient_clip : float, optional
         The largest norm that the gradient of extractor and heads may have; longer ones are shortened to it.
+    precision : "32", "bf16-mixed" or "16-mixed", default="32"
+        What the extractor computes in while it is trained: float32, bfloat16 or float16 where PyTorch's autocast takes
+        them; weights, heads and losses are float32, and predictions are made in it. "16-mixed" is for CUDA and scales
+        gradients.
     sampling : "cycle" or "once", default="cycle"
         Tasks of unequal size: the smaller ones start anew until the largest is through, or every row comes once.
     augment : callable or sequence of callables, optional
@@ -66,13 +70,17 @@ class MultitaskClassifier(DiagnosedClassifier):
         what has a `transform` for a transformer, hence the name.)
     validation_fraction : float, optional
         Share of each task's rows that is not trained on but gives ``validation_loss`` and ``validation_error`` after
-        each epoch. `fit` takes given rows instead, ``validation_data``.
+        each epoch; a task with one row of each class can spare none. `fit` takes given rows instead,
+        ``validation_data``.
     early_stopping : bool, default=False
         Stop when ``validation_loss`` has not fallen for `patience` epochs, and go back to the state of its best epoch.
         Without `validation_fraction` and ``validation_data`` a tenth of the rows is set aside. For another figure, or
         more settings, give `callbacks` an `EarlyStopping`.
     patience : int, default=10
         Epochs to wait for a better one.
+    warm_start : bool, default=False
+        Whether `fit` goes on from the weights of the fit before, for `epochs` more; optimiser and learning rate start
+        anew, and `history_` goes on. Columns, tasks, network and objective must be the same, classes among those known.
     class_weight : dict or "balanced", optional
         Weights of classes by label, or inversely proportional to the numbers of rows of each class within each task.
         Saved models do not hold it.
@@ -104,6 +112,8 @@ class MultitaskClassifier(DiagnosedClassifier):
         what one does alone, such as a callback in process 0.
     channels_last : bool, default=True
         Keep images in the memory format that convolutions are fastest on.
+    num_workers : int, default=0
+        Processes that read the items of a dataset ahead, in `fit` as in `predict`; rows in memory need none.
     random_state : int, RandomState instance or None, default=None
         Seed.
     verbose : int, default=0
@@ -169,9 +179,9 @@ class MultitaskRegressor(NetworkRegressor):
         Quantile bins of the label, over all tasks, that gapMTNN takes for classes; rows that are set aside are drawn
         from each in proportion.
     extractor, head_hidden, head_activation, epochs, batch_size, lr, lr_decay, lr_every, weight_decay, optimizer, \
-scheduler, gradient_clip, sampling, \
-augment, validation_fraction, early_stopping, patience, callbacks, checkpoint_dir, checkpoint_every, device, \
-devices, strategy, accelerator, timeout, channels_last, random_state, verbose
+scheduler, gradient_clip, precision, sampling, \
+augment, validation_fraction, early_stopping, patience, warm_start, callbacks, checkpoint_dir, checkpoint_every, \
+device, devices, strategy, accelerator, timeout, channels_last, num_workers, random_state, verbose
         As in `MultitaskClassifier`.
 
     Attributes
@@ -235,10 +245,9 @@ class GapMTNNClassifier(DiagnosedClassifier):
     centroid_space : "head" or "extractor", default="head"
         All as in `GapMTNN`.
     extractor, head_hidden, head_activation, epochs, batch_size, lr, lr_decay, lr_every, weight_decay, optimizer, \
-scheduler, gradient_clip, sampling, \
-augment, validation_fraction, early_stopping, patience, class_weight, callbacks, checkpoint_dir, checkpoint_every, \
-device, devices, strategy, accelerator, timeout, \
-channels_last, random_state, verbose
+scheduler, gradient_clip, precision, sampling, \
+augment, validation_fraction, early_stopping, patience, warm_start, class_weight, callbacks, checkpoint_dir, \
+checkpoint_every, device, devices, strategy, accelerator, timeout, channels_last, num_workers, random_state, verbose
         As in `MultitaskClassifier`.
 
     Attributes

@@ -153,7 +153,12 @@ def pick_device(device: str | torch.device = "auto", accelerator: str = "auto") 
     there = {"cuda": torch.cuda.is_available(), "mps": torch.backends.mps.is_available(), "cpu": True}
     wanted = {"auto": list(there), "gpu": ["cuda", "mps"]}.get(accelerator, [accelerator])
     if device != "auto":
-        given = torch.device(device)
+        try:
+            given = torch.device(device)
+        except RuntimeError:
+            raise ValueError(
+                f"device is {device!r}, which PyTorch does not know: give 'auto', 'cpu', 'cuda', 'cuda:1' or 'mps'"
+            ) from None
         if accelerator != "auto" and given.type not in wanted:
             raise ValueError(f"device is {str(device)!r} and accelerator {accelerator!r}: leave one of them at 'auto'")
         if not there.get(given.type, True):

@@ -37,6 +37,8 @@ def _forward(norm: Any, processes: Processes, x: Tensor) -> Tensor:
     if not norm.training and norm.running_mean is not None:
         return _BatchNorm.forward(norm, x)
     norm._check_input_dim(x)
+    if x.dtype in (torch.bfloat16, torch.float16):  # of mixed precision: sums would be of few digits
+        x = x.float()
     axes = [axis for axis in range(x.ndim) if axis != 1]
     shape = [1, -1, *[1] * (x.ndim - 2)]
     here = torch.tensor(float(x.numel() // x.shape[1]), dtype=torch.float64, device=x.device)

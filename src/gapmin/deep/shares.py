@@ -78,18 +78,17 @@ class SharedRows(TaskRows):
         self.__dict__.update(rows.__dict__)
         self.processes = processes
 
-    def take(self, chosen: Sequence[Indices], device: torch.device | str = "cpu") -> Batch:
-        """Return this process's share of the batch of the chosen rows."""
+    def share(self, chosen: Sequence[Indices]) -> Sequence[Indices]:
+        """Return those of the chosen rows that are for this process."""
         rank, size = self.processes.rank, self.processes.size
         mine, start = [], 0
         for rows in chosen:
             mine.append(rows[(rank - start) % size :: size])
             start += len(rows)
-        if any(len(rows) for rows in mine):
-            batch = super().take(mine, device)
-        else:  # a dataset says the shape of its rows only by one of them
-            x, y, _, *others = super().take([rows[:1] for rows in chosen], device)
-            batch = Batch(x[:0], y[:0], [0] * len(chosen), *(None if each is None else each[:0] for each in others))
+        return mine
+
+    def _batch(self, x: Tensor, chosen: Sequence[Indices], device: torch.device | str) -> Batch:
+        batch = super()._batch(x, chosen, device)
         return batch._replace(sizes=SharedSizes.make(batch.sizes, [len(rows) for rows in chosen], self.processes))
 
 

@@ -26,6 +26,7 @@ from gapmin.deep.evaluation import task_figures
 from gapmin.deep.heads import Batch
 from gapmin.deep.objectives import Objective, Step
 from gapmin.deep.optimizers import LearningRates, make_optimizer
+from gapmin.deep.precision import check_precision, mixed_extractor
 from gapmin.deep.transforms import as_list, transform_batch
 
 CHECKPOINT = "checkpoint.safetensors"
@@ -55,6 +56,8 @@ class Trainer(TrainingConfig):
         See `gapmin.deep.optimizers`.
     gradient_clip : float, optional
         The largest norm of the network's gradient.
+    precision : "32", "bf16-mixed" or "16-mixed", default="32"
+        What the extractor computes in, see `gapmin.deep.precision`.
     sampling : "cycle" or "once", default="cycle"
         How tasks of unequal size make up an epoch, see `epoch_plan`.
     augment : callable or sequence of callables, optional
@@ -71,6 +74,8 @@ class Trainer(TrainingConfig):
         What tells this run from others, beside the settings above.
     seed : int, default=0
         Of the order of rows.
+    first_epoch : int, default=0
+        Epochs of earlier fits of the network: the order of rows is that of the epochs that follow.
     verbose : int, default=0
         1 shows a progress bar.
     engine : Engine, optional
@@ -94,6 +99,7 @@ class Trainer(TrainingConfig):
     fingerprint: dict[str, Any] = field(default_factory=dict)
     task_names: Sequence[Any] = ()
     seed: int = 0
+    first_epoch: int = 0
     engine: Engine = None  # type: ignore[assignment]
 
     def __post_init__(self) -> None:
@@ -115,13 +121,17 @@ class Trainer(TrainingConfig):
             "batch_size": self.batch_size,
             "lr": [self.lr, self.lr_decay, self.lr_every, self.weight_decay],
             "optimizer": [name_of(self.optimizer), name_of(self.scheduler), self.gradient_clip],
+            "precision": self.precision,
             "sampling": self.sampling,
             "augment": name_of(self.augment),
-            "seed": self.seed,
+            "seed": [self.seed, self.first_epoch],
             **(self.fingerprint or {}),
         }
         if self.augment is not None:
             as_list(self.augment)
+        check_precision(self.precision, torch.device(self.device), objective)
+        # Of float16, whose small gradients would be 0.
+        self.scaler = torch.amp.GradScaler("cuda", enabled=self.precision == "16-mixed")
         self.history: list[Record] = []
         self.validates = False
         self._forward: Forward = objective
@@ -152,8 +162,9 @@ class Trainer(TrainingConfig):
         self.validates = validation is not None
         rows.split_in_halves(self.seed)
         share = self.engine.rows
+        mixed = mixed_extractor(self.objective.net.extractor, self.precision, torch.device(self.device))
         try:
-            with self.engine.training(self.objective, self.path) as self._forward:
+            with mixed, self.engine.training(self.objective, self.path) as self._forward:
                 self._run(share(rows), validation and share(validation), holdout and share(holdout))
         finally:
             self._forward = self.objective
@@ -181,11 +192,13 @@ class Trainer(TrainingConfig):
 
     def _epoch(self, at: _Position, rows: TaskRows, validation: TaskRows | None, holdout: TaskRows | None) -> Record:
         self.rates.go_to(at.epoch)
-        plan = epoch_plan(rows.tasks, self.batch_size, self.seed, at.epoch, self.sampling)
+        epoch = self.first_epoch + at.epoch
+        plan = epoch_plan(rows.tasks, self.batch_size, self.seed, epoch, self.sampling)
         self.objective.train()
+        batches = rows.batches(plan[at.step :], self.device, (self.seed, epoch, at.step))
         while at.step < len(plan):
-            self.engine.begin_step(self.seed, at.epoch, at.step)
-            step = self.step(self._augmented(rows.take(plan[at.step], self.device), at, plan[at.step]))
+            self.engine.begin_step(self.seed, epoch, at.step)
+            step = self.step(self._augmented(next(batches), at, plan[at.step]))
             at.add(step, [len(each) > 0 for each in plan[at.step]])
             if self.checkpoint_every and at.step % self.checkpoint_every == 0 and at.step < len(plan):
                 self._checkpoint(at)
@@ -218,7 +231,7 @@ class Trainer(TrainingConfig):
         if self.augment is None:
             return batch
         n_rows = sum(map(len, chosen))
-        position = (self.seed, at.epoch, at.step)
+        position = (self.seed, self.first_epoch + at.epoch, at.step)
         return batch._replace(
             x=transform_batch(self.augment, batch.x, n_rows, position, self.engine.rank, self.engine.size)
         )
@@ -238,10 +251,12 @@ class Trainer(TrainingConfig):
         """
         self.torch_optimizer.zero_grad(set_to_none=True)
         step = self._forward(batch)
-        self.engine.backward(step.loss)
+        self.engine.backward(self.scaler.scale(step.loss))
         if self.gradient_clip is not None:
+            self.scaler.unscale_(self.torch_optimizer)
             torch.nn.utils.clip_grad_norm_(self.objective.net.parameters(), self.gradient_clip)
-        self.torch_optimizer.step()
+        self.scaler.step(self.torch_optimizer)
+        self.scaler.update()
         return step
 
     def _evaluate(self, validation: TaskRows | None) -> Record:
@@ -272,6 +287,7 @@ class Trainer(TrainingConfig):
             "history": _with_relation(self.history, partial(torch.tensor, dtype=torch.float64)),
             "callbacks": [[type(callback).__name__, callback.state_dict()] for callback in self.callbacks],
             "rng": self.engine.rng_state(),
+            **({"scaler": self.scaler.state_dict()} if self.scaler.is_enabled() else {}),
         }
 
     def _read(self, n_steps: int) -> dict[str, Any] | None:
@@ -301,6 +317,7 @@ class Trainer(TrainingConfig):
             raise refused(self.path, f"{type(error).__name__} of a callback: {error}") from error
         self.objective.load_state_dict(state["objective"])
         self._load_optimizer(state["optimizer"])
+        self.scaler.load_state_dict(state.get("scaler", {}))
         sums = {name: value.to(self.device) for name, value in state["position"]["sums"].items()}
         self.history = _with_relation(state["history"], Tensor.tolist)
         self.engine.set_rng_state(state["rng"])

@@ -33,10 +33,12 @@ class TaskAffinity:
     gain : ndarray of shape (n_tasks, n_tasks)
         Entry (j, k): how much lower the held-out squared error of task j is when a model of its rows also has those of
         task k. It is a share of the variance of task j's label. Above 0 means that k can teach j. 0 on the diagonal.
+        0 in the row of a task whose rows all have one label: there is nothing to learn.
     low, high : ndarray of shape (n_tasks, n_tasks)
         The 95% interval over folds of each entry by itself: among many pairs, one in forty is above 0 by chance.
     own_error : ndarray of shape (n_tasks,)
-        The held-out squared error of each task's own model, as a share of its variance: 1 is as good as the mean.
+        The held-out squared error of each task's own model, as a share of its variance: 1 is as good as the mean. 0
+        for a task whose rows all have one label.
     """
 
     tasks: list[Any]
@@ -127,7 +129,7 @@ def task_affinity(
     sample_task : array-like of shape (n_rows,)
         Tasks of two rows or more.
     n_splits, n_repeats : int, default=5 and 2
-        Folds of the rows, tasks and classes in proportion.
+        Folds of the rows, tasks and classes in proportion; fewer where no task has so many rows of a class.
     random_state : int, default=0
         Seed of the folds.
 
@@ -165,9 +167,10 @@ def task_affinity(
         raise ValueError(f"task {few!r} has one row: leave out tasks of fewer than two rows")
     codes = np.unique(labels, return_inverse=True)[1] if classes else None
     targets = np.eye(codes.max() + 1)[codes] if codes is not None else np.asarray(labels, dtype=np.float64)[:, None]
-    strata = task if codes is None else task * (codes.max() + 1) + codes
-    repeats = draw_row_folds(strata, True, min(n_splits, int(np.bincount(task).max())), n_repeats, random_state)
-    spread = np.array([max(targets[task == j].var(axis=0).sum(), 1e-300) for j in range(tasks.size)])
+    repeats = draw_task_folds(task, codes, n_splits, n_repeats, random_state)
+    n_splits = len(repeats[0])
+    spread = np.array([targets[task == j].var(axis=0).sum() for j in range(tasks.size)])
+    spread[spread <= (1e-12 * np.abs(targets).max()) ** 2] = np.inf  # one label: nothing is to be gained
     found: dict[float, list[Array]] = {penalty: [] for penalty in _PENALTIES}
     for train, test in (fold for folds in repeats for fold in folds):
         mean, scale = rows[train].mean(axis=0), rows[train].std(axis=0)
@@ -187,6 +190,25 @@ def task_affinity(
     np.fill_diagonal(half, 0.0)
     own_error = np.nanmean(np.diagonal(errors, axis1=1, axis2=2), axis=0)
     return TaskAffinity(tasks.tolist(), gain, gain - half, gain + half, own_error)
+
+
+def draw_task_folds(
+    task: NDArray[np.intp], codes: NDArray[np.intp] | None, n_splits: int, n_repeats: int, seed: int
+) -> list[list[tuple[NDArray[Any], NDArray[Any]]]]:
+    """Return folds of rows, tasks and classes in proportion, for each repeat; fewer folds where rows are few.
+
+    Parameters
+    ----------
+    task : ndarray of int
+        Tasks of two rows or more.
+    codes : ndarray of int, optional
+        Classes.
+    n_splits, n_repeats, seed : int
+    """
+    strata = task if codes is None else task * (codes.max() + 1) + codes
+    if np.bincount(strata).max() < 2:
+        strata = task
+    return draw_row_folds(strata, True, min(n_splits, int(np.bincount(strata).max())), n_repeats, seed)
 
 
 def _many_numbers(y: ArrayLike) -> bool:

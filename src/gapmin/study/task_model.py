@@ -213,8 +213,7 @@ def _task_model(saved: SavedModel, path: FilePath) -> TaskModel:
     else:
         network = _network(path, entry["network"], tasks, classes)
     model = FittedTasks(tasks, coef, intercept, network, float(level), float(unit), classes)
-    about = saved.about.get("study", {})
-    return TaskModel(TaskPipeline(saved.model, model, schema), schema, column, about if isinstance(about, dict) else {})
+    return TaskModel(TaskPipeline(saved.model, model, schema), schema, column, dict(saved.about["study"]))
 
 
 def _network(path: FilePath, sha256: Any, tasks: list[str], classes: bool) -> Any:

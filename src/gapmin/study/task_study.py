@@ -12,10 +12,9 @@ from numpy.typing import NDArray
 from gapmin._utils.parallel import run_parallel
 from gapmin._utils.typing import Array
 from gapmin.transfer import Score
-from gapmin.transfer.folds import draw_row_folds
 from gapmin.transfer.scoring import make_scoring
 
-from .affinity import TaskAffinity, task_affinity
+from .affinity import TaskAffinity, draw_task_folds, task_affinity
 from .preprocessing import preprocessor
 from .task_methods import (
     CHOSEN_METHOD,
@@ -62,7 +61,12 @@ class TaskStudy:
     table : TaskTable
         The rows.
     method : Candidate
-        That with the lowest held-out loss over all rows.
+        What is kept: the method with the lowest held-out loss over all rows, if the interval of `loss_change` is below
+        0, else each task alone.
+    lowest : Candidate
+        The method with the lowest held-out loss over all rows.
+    loss_change : Score
+        The mean held-out loss of methods that other folds choose, less that of each task alone.
     metric : str
         The name of the error that is reported.
     overall : TaskScores
@@ -81,6 +85,8 @@ class TaskStudy:
 
     table: TaskTable
     method: Candidate
+    lowest: Candidate
+    loss_change: Score
     metric: str
     overall: TaskScores
     by_task: list[TaskScores]
@@ -90,17 +96,25 @@ class TaskStudy:
     notes: tuple[str, ...]
 
     def decision(self) -> str:
-        """Return in a sentence which tasks to train together, and how."""
-        change = self.overall.changes[CHOSEN_METHOD]
-        shown = _shown(change, self.metric)
+        """Return in a sentence or two which tasks to train together, and how."""
+        loss = self.loss
+        change = f"the held-out {loss} changes by {_shown(self.loss_change, loss)}"
+        if self.lowest.method == SINGLE:
+            return (
+                f"Train each task alone: no method that lets tasks learn from each other has a lower held-out {loss}."
+            )
         if self.method.method == SINGLE:
-            return "Train each task alone: no method that lets tasks learn from each other has a lower held-out error."
-        if change.high < 0:
-            return f"Train the tasks together, by {self.method.method}: the held-out {self.metric} changes by {shown}."
-        return (
-            f"No evidence that training together helps: the {self.metric} of the method chosen "
-            f"({self.method.method}) changes by {shown}."
-        )
+            return (
+                "Train each task alone: no evidence that training together helps. With the method of the lowest "
+                f"{loss} ({self.lowest.method}) {change}."
+            )
+        error = _shown(self.overall.changes[CHOSEN_METHOD], self.metric)
+        return f"Train the tasks together, by {self.method.method}: {change}, the {self.metric} by {error}."
+
+    @property
+    def loss(self) -> str:
+        """The name of the loss that methods are chosen by."""
+        return "log loss" if self.table.schema.task == "classification" else "mean squared error"
 
     def to_dict(self) -> dict[str, Any]:
         """Return all but the models as JSON has it."""
@@ -113,6 +127,9 @@ class TaskStudy:
             "kind": self.table.schema.task,
             "method": self.method.method,
             "settings": dict(self.method.settings),
+            "lowest": self.lowest.method,
+            "loss": self.loss,
+            "loss_change": _score_to_dict(self.loss_change),
             "metric": self.metric,
             "decision": self.decision(),
             "groups": self.affinity.groups(),
@@ -134,7 +151,8 @@ def study_tasks(
     """Let ways to learn many tasks compete on held-out rows, and fit the best one to all rows.
 
     Columns are prepared anew in each fold. For the rows of a fold the other folds choose the settings of each method,
-    and the method: no row chooses what predicts it.
+    and the method: no row chooses what predicts it. Where the loss of what is chosen so is not lower than that of each
+    task alone, by a 95% interval, each task alone is kept.
 
     Parameters
     ----------
@@ -159,8 +177,7 @@ def study_tasks(
     y = np.asarray(table.y == table.schema.classes[1], dtype=float) if table.schema.classes else table.y.astype(float)
     names, codes = np.unique(table.task, return_inverse=True)
     every = candidates(names.size, network=network, notes=notes)
-    strata = codes * 2 + y.astype(int) if classes else codes
-    (folds,) = draw_row_folds(strata, True, N_FOLDS, 1, random_state)
+    (folds,) = draw_task_folds(codes, y.astype(np.intp) if classes else None, N_FOLDS, 1, random_state)
     matrices = [_prepared(table, train, random_state) for train, _ in folds]
     jobs = [(c, f) for c in range(len(every)) for f in range(len(folds))]
     predicted, fold = np.full((len(every), y.size), np.nan), np.zeros(y.size, dtype=np.intp)
@@ -175,14 +192,23 @@ def study_tasks(
         mine = [i for i, each in enumerate(every) if each.method == name]
         shown[name] = predicted[choose_by_other_folds(losses, fold, mine), np.arange(y.size)]
     shown[CHOSEN_METHOD] = predicted[choose_by_other_folds(losses, fold, range(len(every))), np.arange(y.size)]
-    best = every[int(np.argmin(losses.mean(axis=1)))]
+    means = losses.mean(axis=1)
+    lowest = every[int(np.argmin(means))]
+    together, alone = (row_losses(shown[name], y, classes) for name in (CHOSEN_METHOD, SINGLE))
+    change = _mean_with_interval(together - alone)
+    helps = lowest.method == SINGLE or change.high < 0
+    best = (
+        lowest
+        if helps
+        else every[min((i for i, each in enumerate(every) if each.method == SINGLE), key=lambda i: means[i])]
+    )
     metric, overall = _score("all tasks", shown, y, classes)
     by_task = [_score(str(name), _rows(shown, codes == k), y[codes == k], classes)[1] for k, name in enumerate(names)]
     prepare = preprocessor(table.schema).fit(table.X)
     X = np.asarray(prepare.transform(table.X), dtype=np.float64)
     model = fit_tasks(best, X, y, table.task, classes, random_state)
     affinity = task_affinity(X, table.y if classes else y, table.task, random_state=random_state)
-    return TaskStudy(table, best, metric, overall, by_task, affinity, prepare, model, tuple(notes))
+    return TaskStudy(table, best, lowest, change, metric, overall, by_task, affinity, prepare, model, tuple(notes))
 
 
 def _prepared(table: TaskTable, train: NDArray[Any], seed: int) -> Array:
@@ -223,17 +249,35 @@ def _score(name: str, shown: dict[str, Array], y: Array, classes: bool) -> tuple
     return metric, TaskScores(name, len(y), scores, changes)
 
 
-def _scores_to_dict(given: TaskScores) -> dict[str, Any]:
-    def plain(score: Score) -> dict[str, float | None]:
-        values = {"value": score.value, "low": score.low, "high": score.high}
-        return {name: float(each) if np.isfinite(each) else None for name, each in values.items()}
+def _mean_with_interval(values: Array) -> Score:
+    """Return the mean over rows with its 95% interval."""
+    mean, half = float(values.mean()), 1.96 * float(values.std(ddof=1)) / len(values) ** 0.5
+    return Score(mean, mean - half, mean + half)
 
+
+def _score_to_dict(score: Score) -> dict[str, float | None]:
+    values = {"value": score.value, "low": score.low, "high": score.high}
+    return {name: float(each) if np.isfinite(each) else None for name, each in values.items()}
+
+
+def _scores_to_dict(given: TaskScores) -> dict[str, Any]:
     return {
         "name": given.name,
         "n_rows": given.n_rows,
-        "scores": {name: plain(each) for name, each in given.scores.items()},
-        "changes": {name: plain(each) for name, each in given.changes.items()},
+        "scores": {name: _score_to_dict(each) for name, each in given.scores.items()},
+        "changes": {name: _score_to_dict(each) for name, each in given.changes.items()},
     }
+
+
+def scores_from_dict(given: dict[str, Any]) -> TaskScores:
+    """Return the scores that an entry of `TaskStudy.to_dict` holds."""
+
+    def score(values: dict[str, float | None]) -> Score:
+        value, low, high = (np.nan if (each := values[key]) is None else each for key in ("value", "low", "high"))
+        return Score(float(value), float(low), float(high))
+
+    scores, changes = ({name: score(each) for name, each in given[key].items()} for key in ("scores", "changes"))
+    return TaskScores(str(given["name"]), int(given["n_rows"]), scores, changes)
 
 
 def _shown(change: Score, metric: str) -> str:

@@ -205,6 +205,7 @@ class GapMTNN(Objective):
         self.get_buffer("class_counts").copy_(class_counts)
         allowed = torch.from_numpy(common_classes(class_counts.cpu())).to(self.relation)
         start = self.relation * allowed
+        start = torch.where(start.sum(1, keepdim=True) > 0, start, torch.eye(len(start)).to(start))
         self._set_relation(start / start.sum(1, keepdim=True))
 
     def forward(self, batch: Batch) -> Step:
