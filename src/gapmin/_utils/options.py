@@ -49,6 +49,6 @@ def fitting() -> str:
     Examples
     --------
     >>> fitting()
-    'the method fit()'
+    'call fit()'
     """
-    return "gapmin fit with the same files and options" if _ON_COMMAND_LINE.get() else "the method fit()"
+    return "gapmin fit with the same files and options" if _ON_COMMAND_LINE.get() else "call fit()"

@@ -83,17 +83,29 @@ def _effect(evidence: Evidence, metric: StudyMetric, model: MethodScore, alone: 
     with_what = f" with {joined(evidence.used)}" if evidence.used else ""
     relied_on = [f"{each.name} at {_percent(each.weight)}" for each in _undecided(evidence) if _is_relied_on(each)]
     with_what += f" (undecided: {joined(relied_on)})" if relied_on else ""
-    naive = "the most frequent class" if evidence.task == "classification" else "the mean label"
+    beside = f"{metric.shown(guess.value)} for always predicting {_constant(evidence)}."
+    if all(each.verdict == LEAVE_OUT for each in evidence.sources) and model.change_low == model.change_high == 0:
+        left_out = joined([each.name for each in evidence.sources])
+        return (
+            f"{name} on held-out target rows: {metric.shown(model.value)} for the model, {beside} The model leaves "
+            f"{left_out} out, so it is that of the target alone."
+        )
     sentence = (
         f"{name} on held-out target rows: {metric.shown(model.value)} for the model{with_what}, "
         f"{metric.shown(alone.value)} for the target alone (95% interval of the change: {low} to {high}{points}), "
-        f"{metric.shown(guess.value)} for always predicting {naive}."
+        f"{beside}"
     )
     if all(each.verdict == LEAVE_OUT for each in evidence.sources):
         sentence += f" The model leaves {joined([each.name for each in evidence.sources])} out."
     elif evidence.used and model.change_low < 0 < model.change_high:
-        sentence += " The interval includes no change; the odds, which weigh how probable each label was, are clear."
+        sentence += " The interval holds zero, so the error alone does not decide. The odds do: they compare how well "
+        sentence += "each label was predicted."
     return sentence
+
+
+def _constant(evidence: Evidence) -> str:
+    """Name the prediction that needs no model."""
+    return "the most frequent class" if evidence.task == "classification" else "the mean label"
 
 
 def _undecided(evidence: Evidence) -> list[SourceVerdict]:
@@ -112,13 +124,19 @@ def _percent(share: float) -> str:
 def _next_steps(evidence: Evidence, worse: bool, is_useless: bool) -> list[str]:
     undecided = _undecided(evidence)
     steps = labels_that_would_tell(evidence)
+    if is_useless:
+        constant = f"a constant, {_constant(evidence)}"
+        steps.insert(
+            0, f"No model here does better than {constant}: label more target rows, or look for better columns."
+        )
+    n_checks = len(steps)
     for each in evidence.sources:
         noticed = next(filter(asks_for_correction, each.findings), "")
         if noticed:
             steps.append(f"Check {each.name}: {noticed}. After a correction, compare again.")
     if is_useless:
-        steps.append("No model here does better than a constant: label more target rows, or look for better columns.")
-    elif evidence.used and not worse:
+        return steps
+    if evidence.used and not worse:
         steps.append(f"Fit the model: {fitting()}.")
     elif evidence.used:
         steps.append("Label more target rows before you rely on it.")
@@ -127,7 +145,8 @@ def _next_steps(evidence: Evidence, worse: bool, is_useless: bool) -> list[str]:
         files = "its file" if len(undecided) == 1 else "their files"
         steps.append(f"Label more target rows, or look for other sources. To do without {names}, leave {files} out.")
     else:
-        steps.append("Work with the target alone, or look for other sources.")
+        then = "Until then, work" if len(steps) > n_checks else "Work"
+        steps.append(f"{then} with the target alone, or look for other sources.")
     return steps
 
 
