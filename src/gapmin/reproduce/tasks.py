@@ -152,7 +152,11 @@ PACS_RESNET50 = Tasks(
     _PACS_ROWS,
     _PACS_SIZES,
     ("pacs-resnet50",),
-    _frozen("A ResNet-50", "its", f"images have 128 x 128 pixels, enlarged to 224; {_OWN_SPLITS}"),
+    _frozen(
+        "A ResNet-50",
+        "its",
+        f"images have 128 x 128 pixels, enlarged to 256, of which the middle 224 are taken; {_OWN_SPLITS}",
+    ),
 )
 TEN_CLASSES = Tasks(
     "Office-31, ten classes",
