@@ -314,6 +314,9 @@ def test_what_is_printed_is_judged_before_our_default_was_run(name):
     if name != "figure4":
         assert "has not been run here" in to_markdown(printed)
         assert "is \\`GapMTNN()\\`" not in to_markdown(printed)
+        developed = "Our default was developed on test errors of small runs"
+        assert developed in to_markdown(both)
+        assert developed not in to_markdown(printed)
 
 
 @pytest.mark.parametrize("name", ["table4", "table5", "table6", "table8", "figure4", "figure5"])

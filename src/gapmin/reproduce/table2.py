@@ -94,8 +94,9 @@ INTRODUCTION = (
 )
 SETTINGS = (
     "20 Newsgroups: 10% of the target trains. Office-Caltech: 10 target rows train; errors are means of five binary "
-    "problems. Features are 100 principal components scaled to unit variance, as the protocol has it. 20 rounds, "
-    "logistic regression (lam 0.01), rho_S = log 1/2, rho_T = 0, gamma_max = 1/sqrt(N_T)."
+    "problems. Features are 100 components as in the paper, scaled to unit variance, which is our reading. 20 rounds, "
+    "logistic regression (lam 0.01, ours), rho_S = log 1/2, rho_T = 0, gamma_max = 1/sqrt(N_T). TrAdaBoost has its "
+    "epsilon over the target's rows (Dai et al. 2007), where the paper prints one over all rows."
 )
 DEMO_NOTE = (
     "As in the authors' public demo: raw left singular vectors, logistic regression without a penalty (lam 1e-9), a "
