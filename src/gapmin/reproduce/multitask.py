@@ -130,12 +130,12 @@ def _experiment(
     )
 
 
-TABLE4 = _experiment(4, "Digits", lambda protocol: [digits(protocol)], about(LENET, WITH_8K, 170), quick_epochs=1)
+TABLE4 = _experiment(4, "Digits", lambda protocol: [digits(protocol)], about(LENET, WITH_8K, 50), quick_epochs=1)
 TABLE5 = _experiment(
     5,
     "PACS",
     lambda protocol: [WHOLE_PACS] if protocol == PAPER else available([PACS, PACS_RESNET50]),
-    about(ON_FEATURES, WHOLE_PACS.note, 600),
+    about(ON_FEATURES, WHOLE_PACS.note, 450),
 )
 
 
@@ -196,7 +196,7 @@ def _joined(parts: Iterable[Mapping[str, Series]]) -> dict[str, Series]:
 
 
 TABLE6 = replace(
-    _experiment(6, "Office-31", _office31, about(ON_FEATURES, f"All 31 classes. {WHOLE_OFFICE31.note}", 800)),
+    _experiment(6, "Office-31", _office31, about(ON_FEATURES, f"All 31 classes. {WHOLE_OFFICE31.note}", 550)),
     cells=lambda plan: [*_cells(_office31(plan.protocol), plan), *_tuned_cells(plan)],
     show=_show_table6,
     optional=lambda cell: cell.method == DEFAULT or cell.kind == "validation" or _is_chosen(cell),
@@ -205,5 +205,5 @@ TABLE7 = _experiment(
     7,
     "Office-Home",
     lambda protocol: [WHOLE_OFFICE_HOME if protocol == PAPER else OFFICE_HOME],
-    about(ON_FEATURES, WHOLE_OFFICE_HOME.note, 1_700),
+    about(ON_FEATURES, WHOLE_OFFICE_HOME.note, 1_200),
 )

@@ -167,5 +167,5 @@ TABLE8 = Experiment(
     needs=needs_of(parts),
     networks=True,
     optional=lambda cell: cell.method in ours(),
-    about=about(ON_FEATURES, f"All 31 classes of Office-31. {WHOLE_OFFICE31.note}", 700),
+    about=about(ON_FEATURES, f"All 31 classes of Office-31. {WHOLE_OFFICE31.note}", 470),
 )
