@@ -341,11 +341,12 @@ def test_every_page_says_which_protocol_it_is_and_what_is_missing(name, tmp_path
     said = " ".join(done.sections[name].notes)
     if get_experiment(name).networks:
         assert "Protocol: small." in said
-        assert "Less than the paper: epochs 8 of 120, draws 2 of 10." in said
+        assert ("Epochs 8 of the paper's 120, draws 2 of 10." in said) == (name != "figure5")
         assert "Missing, with --protocol paper: " in said
     else:
         assert "The two protocols are the same here" in said
     assert "hours by the clock" in said
+    assert "2 splits, seed 0" in said
 
 
 def test_the_paper_s_protocol_has_cells_of_its_own_but_for_digits():

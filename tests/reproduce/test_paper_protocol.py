@@ -155,7 +155,7 @@ def test_a_small_grid_of_the_paper_s_protocol_from_the_command_line(pacs, tmp_pa
     assert {outcome.cell.values["protocol"] for outcome in Store(out).read().outcomes.values()} == {"paper"}
     page = (out / "table5.md").read_text()
     assert "Protocol: paper." in page
-    assert "Less than the paper: epochs 1 of 120, draws 1 of 10." in page
+    assert "Epochs 1 of the paper's 120, draws 1 of 10." in page
     assert "With --protocol small: " in page
     assert cli._run(command) == 0
     assert "0 cells run, 8 kept from before" in capsys.readouterr().out

@@ -147,5 +147,6 @@ FIGURE5 = Experiment(
         "Digits with 3,000 rows of each task, the others as features of frozen networks.",
         "Digits with 8,000 rows and SVHN, whole networks on the images of the others.",
         50,
+        timed=True,
     ),
 )
