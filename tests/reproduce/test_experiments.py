@@ -169,7 +169,11 @@ def test_verdicts_go_by_intervals(name):
             measured = replace(outcome.measured, error=outcome.measured.error + ours, parts=parts)
             return replace(outcome, measured=measured)
 
-        return shown(name, outcome_of).points[0].split(":")[0]
+        points = shown(name, outcome_of).points
+        of_most = [point for point in points if "lowest error on most" in point]
+        assert bool(of_most) == (name in ("table2", "table4"))
+        assert len({point.split(":")[0] for point in (points[0], *of_most)}) == 1
+        return points[0].split(":")[0]
 
     assert by(-1000.0) == "Confirmed"
     assert by(1000.0) == "Contradicted"
