@@ -491,7 +491,7 @@ def test_the_page_of_table_6_has_the_grid_and_the_errors_with_what_was_chosen(mo
     assert "four settings a method" in to_markdown(plain).lower()
     assert set(plain.points) < set(with_chosen.points)
     more = [each for each in with_chosen.points if each not in plain.points]
-    assert len(more) == 6  # printed and ours at three sizes
+    assert len(more) == 12  # two claims, of printed and of ours, at three sizes
     assert all("each method with the setting that it chose" in each for each in more)
     # Table 6 is judged without them.
     without = tuned(monkeypatch, drop=lambda cell: cell.kind == "validation" or "lr" in cell.values)
