@@ -449,6 +449,14 @@ def test_figure_5_judges_the_time_against_multi_obj():
     assert by(1.2) == {"Contradicted"}
 
 
+@pytest.mark.parametrize("quick", [False, True])
+def test_figure_5_says_how_many_epochs_it_timed(quick):
+    plan = get_experiment("figure5").plan(splits=2, quick=quick)
+    (timed,) = {each.values["rounds"] for each in get_experiment("figure5").grid(plan)}
+    assert f"take turns, {timed} epochs each" in to_markdown(shown("figure5", plan=plan))
+    assert ("Quick: fewer rows" in get_experiment("figure5").about(plan)) == quick
+
+
 def tuned(monkeypatch, setting=3, **options):
     from gapmin.reproduce import names, tuning
 

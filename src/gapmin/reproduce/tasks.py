@@ -228,7 +228,8 @@ def about(small: str, paper: str, hours: int, timed: bool = False) -> Callable[[
     def describe(plan: Plan) -> str:
         run = f" Epochs {plan.epochs} of the paper's {EPOCHS}, draws {plan.splits} of {DRAWS}."
         run += " Of the sizes the smallest alone." if plan.quick else ""
-        run = "" if timed else run
+        if timed:
+            run = " Quick: fewer rows of Digits, and fewer epochs timed." if plan.quick else ""
         cost = f"some {hours:,} core-hours on a processor, far fewer on a GPU"
         if plan.protocol == PAPER:
             return f"Protocol: paper. {paper} All of it: {cost}.{run} With --protocol small: {small}"
