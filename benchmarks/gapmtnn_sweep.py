@@ -1,4 +1,4 @@
-"""The sweep that gapMTNN's defaults come from: one setting changed at a time, on Digits and on PACS.
+"""The sweep that gapMTNN's weights 10 and 0.1 come from: one setting changed at a time, on Digits and on PACS.
 
     python benchmarks/gapmtnn_sweep.py [--seeds 2] [--jobs 2] [--out benchmarks/results/gapmtnn_sweep.csv]
 

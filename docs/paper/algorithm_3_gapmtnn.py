@@ -75,7 +75,7 @@ def gapmtnn_epoch(
                 if (y == c).any():
                     sums[k, c] = decay * past_sums[k, c] + features[y == c].sum(0)  # correction D1; printed: over S_k
                     counts[k, c] = decay * past_counts[k, c] + (y == c).sum()
-        past = MovingAverage(sums.detach(), counts)
+        past = MovingAverage(sums.detach(), counts)  # correction D3; printed: what a gradient reaches is not said
 
         L = [[F.cross_entropy(h[j](z[k]), batch[k][1]) for k in range(K)] for j in range(K)]  # L_k(h_j)
         nabla = [[_semantic(sums, counts, j, k) for k in range(K)] for j in range(K)]
@@ -107,6 +107,7 @@ def gapmtnn_epoch(
     sizes = [[len(y) for _, y in batch] for batch in batches]
     assert all(each == sizes[0] for each in sizes), "batches of one size, so that a mean over them is one over rows"
     cost = np.mean(costs, axis=0)  # correction D10; printed: given Phi and {h_k}, as the epoch left them
+    # correction D20; printed: lambda_3 without a value
     Gamma = torch.tensor(np.array([_best_on_simplex(row, lambda_3) for row in cost]))
     return Gamma, past
 

@@ -80,4 +80,4 @@ def test_every_correction_is_a_row_of_the_fidelity_page_with_the_print_beside_it
             marked.update(filter(None, names.groups()))
     assert marked <= rows
     boosting = {"1", "4b", "6", "9", "9b", "9c", "10", "11", "11b", "11c"}
-    assert boosting | {"D1", "D2", "D4", "D7", "D10", "D21b"} == marked
+    assert boosting | {"D1", "D2", "D3", "D4", "D7", "D10", "D20", "D21b"} == marked

@@ -169,7 +169,11 @@ def test_verdicts_go_by_intervals(name):
             measured = replace(outcome.measured, error=outcome.measured.error + ours, parts=parts)
             return replace(outcome, measured=measured)
 
-        return shown(name, outcome_of).points[0].split(":")[0]
+        points = shown(name, outcome_of).points
+        of_most = [point for point in points if "lowest error on most" in point]
+        assert bool(of_most) == (name in ("table2", "table4"))
+        assert len({point.split(":")[0] for point in (points[0], *of_most)}) == 1
+        return points[0].split(":")[0]
 
     assert by(-1000.0) == "Confirmed"
     assert by(1000.0) == "Contradicted"
@@ -314,6 +318,9 @@ def test_what_is_printed_is_judged_before_our_default_was_run(name):
     if name != "figure4":
         assert "has not been run here" in to_markdown(printed)
         assert "is \\`GapMTNN()\\`" not in to_markdown(printed)
+        developed = "Our default was developed on test errors of small runs"
+        assert developed in to_markdown(both)
+        assert developed not in to_markdown(printed)
 
 
 @pytest.mark.parametrize("name", ["table4", "table5", "table6", "table8", "figure4", "figure5"])
@@ -338,11 +345,12 @@ def test_every_page_says_which_protocol_it_is_and_what_is_missing(name, tmp_path
     said = " ".join(done.sections[name].notes)
     if get_experiment(name).networks:
         assert "Protocol: small." in said
-        assert "Less than the paper: epochs 8 of 120, draws 2 of 10." in said
+        assert ("Epochs 8 of the paper's 120, draws 2 of 10." in said) == (name != "figure5")
         assert "Missing, with --protocol paper: " in said
     else:
         assert "The two protocols are the same here" in said
     assert "hours by the clock" in said
+    assert "2 splits, seed 0" in said
 
 
 def test_the_paper_s_protocol_has_cells_of_its_own_but_for_digits():
@@ -441,6 +449,14 @@ def test_figure_5_judges_the_time_against_multi_obj():
     assert by(1.2) == {"Contradicted"}
 
 
+@pytest.mark.parametrize("quick", [False, True])
+def test_figure_5_says_how_many_epochs_it_timed(quick):
+    plan = get_experiment("figure5").plan(splits=2, quick=quick)
+    (timed,) = {each.values["rounds"] for each in get_experiment("figure5").grid(plan)}
+    assert f"take turns, {timed} epochs each" in to_markdown(shown("figure5", plan=plan))
+    assert ("Quick: fewer rows" in get_experiment("figure5").about(plan)) == quick
+
+
 def tuned(monkeypatch, setting=3, **options):
     from gapmin.reproduce import names, tuning
 
@@ -483,7 +499,7 @@ def test_the_page_of_table_6_has_the_grid_and_the_errors_with_what_was_chosen(mo
     assert "four settings a method" in to_markdown(plain).lower()
     assert set(plain.points) < set(with_chosen.points)
     more = [each for each in with_chosen.points if each not in plain.points]
-    assert len(more) == 6  # printed and ours at three sizes
+    assert len(more) == 12  # two claims, of printed and of ours, at three sizes
     assert all("each method with the setting that it chose" in each for each in more)
     # Table 6 is judged without them.
     without = tuned(monkeypatch, drop=lambda cell: cell.kind == "validation" or "lr" in cell.values)

@@ -82,6 +82,44 @@ def test_a_whole_network_is_trained_on_images(pacs):
     assert (found.n_train, found.n_test) == (8, 80)
 
 
+OFFICE = {
+    "Office-31": ("office31/{}/images", ("amazon", "dslr", "webcam"), 16),
+    "Office-Home": ("OfficeHomeDataset_10072016/{}", ("Art", "Clipart", "Product", "Real World"), 24),
+}
+
+
+@pytest.mark.parametrize("name", OFFICE)
+def test_office_is_trained_whole_with_rows_set_aside_and_its_own_batch_size(name, monkeypatch, tmp_path):
+    from gapmin.deep.nets import ResNet18
+    from gapmin.reproduce import networks
+
+    folder, tasks, batch_size = OFFICE[name]
+    monkeypatch.setenv("GAPMIN_DATA", str(tmp_path))
+    monkeypatch.setattr(networks, "OFFICE_SIZE", 32)
+    monkeypatch.setattr(networks, "pretrained", lambda name: {"resnet18": ResNet18}[name]())
+    networks.setup.cache_clear()
+    rng = np.random.default_rng(0)
+    for task in tasks:
+        for label in CLASSES:
+            for k in range(20):
+                path = tmp_path / folder.format(task) / label / f"frame_{k:04}.jpg"
+                path.parent.mkdir(parents=True, exist_ok=True)
+                Image.fromarray(rng.integers(256, size=(40, 30, 3)).astype(np.uint8)).save(path)
+    one = cell("multitask", name, "gapMTNN printed", 0, 0, train=0.1, epochs=1, protocol="paper")
+    clf = networks.classifier(one)
+    assert clf.batch_size == batch_size
+    assert all(parameter.requires_grad for parameter in clf.extractor.parameters())
+    # Of 40 images of a task a tenth is set aside; a tenth of the other 36 trains, and the rest tests.
+    _, _, _, validation = networks.setup(name, "paper")
+    assert [len(y) for _, y in validation.values()] == [4] * len(tasks)
+    found = networks.measure(one)
+    assert found.extra["rows"] == dict.fromkeys(tasks, (4, 32))
+    aside = {image.tobytes() for X, _ in validation.values() for image in X}
+    drawn = networks.draw(one)
+    assert not aside & {image.tobytes() for images in (drawn.X, drawn.X_test) for image in images}
+    networks.setup.cache_clear()
+
+
 def test_the_archive_of_small_images_is_not_the_paper_s_protocol(monkeypatch, tmp_path, capsys):
     monkeypatch.setenv("GAPMIN_DATA", str(tmp_path / "data"))
     monkeypatch.setenv("GAPMIN_OFFLINE", "1")
@@ -117,7 +155,7 @@ def test_a_small_grid_of_the_paper_s_protocol_from_the_command_line(pacs, tmp_pa
     assert {outcome.cell.values["protocol"] for outcome in Store(out).read().outcomes.values()} == {"paper"}
     page = (out / "table5.md").read_text()
     assert "Protocol: paper." in page
-    assert "Less than the paper: epochs 1 of 120, draws 1 of 10." in page
+    assert "Epochs 1 of the paper's 120, draws 1 of 10." in page
     assert "With --protocol small: " in page
     assert cli._run(command) == 0
     assert "0 cells run, 8 kept from before" in capsys.readouterr().out

@@ -18,6 +18,7 @@ from gapmin.reproduce.tables import (
     difference,
     difference_table,
     error_table,
+    lowest_on_most,
 )
 
 
@@ -140,3 +141,18 @@ def test_an_average_above_the_printed_one_is_not_reached(block):
         name: {method: series(*(each.errors + 2)) for method, each in row.items()} for name, row in block.rows.items()
     }
     assert at_most_printed("table2", Block("20 Newsgroups", rows), "gapBoost", "here").startswith("Contradicted: ")
+
+
+def test_most_rows_are_those_that_are_lower_one_by_one_and_a_tie_is_not_lower():
+    noise = 0.01 * np.random.default_rng(0).normal(size=(2, 5))
+    low, high = series(*(5 + noise[0])), series(*(9 + noise[1]))
+
+    def said(*rows):
+        block = Block("", {f"row {k}": dict(zip(("ours", "other"), row, strict=True)) for k, row in enumerate(rows)})
+        return lowest_on_most(block, "ours", ["other"], "rows")
+
+    assert said((low, high), (low, high), (high, low)).startswith("Confirmed: ours has the lowest error on most rows.")
+    assert said((low, high), (high, low)).startswith("Contradicted: ")
+    tied = said((low, high), (low, low), (low, low))
+    assert tied.startswith("Not confirmed: ")
+    assert tied.endswith("By means it has on 1 of 3.")

@@ -148,5 +148,5 @@ FIGURE4 = Experiment(
     networks=True,
     quick_epochs=1,
     optional=lambda cell: cell.method == DEFAULT,
-    about=about(LENET, WITH_8K, 65),
+    about=about(LENET, WITH_8K, 20),
 )

@@ -7,9 +7,19 @@ from gapmin.reporting import Section, shown_name
 from .cells import Cell, SettingValue
 from .experiment import Experiment, Found, Plan
 from .names import BASELINES, GAPBOOST, POOLING, SOFT
-from .tables import AVERAGE, Block, Comparison, TransferGrid, at_most_printed, difference, difference_table, error_table
+from .tables import (
+    AVERAGE,
+    Block,
+    Comparison,
+    TransferGrid,
+    at_most_printed,
+    difference,
+    difference_table,
+    error_table,
+    lowest_on_most,
+)
 from .transfer import AUTHORS_DEMO, NEWSGROUPS, OFFICE_CALTECH
-from .verdicts import HOW, judge, verdict
+from .verdicts import HOW, MOST, judge, verdict
 
 PRINTED_METHODS = (*BASELINES, GAPBOOST)
 CLASSIFIERS = (*PRINTED_METHODS, SOFT, *POOLING)
@@ -59,22 +69,21 @@ def show(found: Found) -> Section:
         error_table(f"Table 2, {AS_DEMO}, error in %", "table2", [block], PRINTED_METHODS, GAPBOOST, notes=[DEMO_NOTE]),
         difference_table(f"gapBoost {AS_DEMO} against each", [Comparison(block, GAPBOOST, BASELINES)]),
     ]
-    return Section("Table 2: classification", [*INTRODUCTION, HOW], points, tables)
+    return Section("Table 2: classification", [*INTRODUCTION, f"{HOW} {MOST}"], points, tables)
 
 
 def _verdicts(block: Block, mode: str) -> list[str]:
     means, where = block.means(AVERAGE), f"{block.heading} {mode}"
     baseline, overall = block.lowest(AVERAGE, BASELINES), block.lowest(AVERAGE, list(means))
-    times = sum(block.lowest(row, PRINTED_METHODS) == GAPBOOST for row in block.rows)
     behind = [row for row, of in block.rows.items() if not of[GAPBOOST].mean < of[BASELINES[0]].mean]
     return [
         verdict(
             judge(Comparison(block, GAPBOOST, BASELINES).tests()),
             f"of the five printed methods gapBoost has the lowest average on {where}. gapBoost {means[GAPBOOST]:.2f}, "
-            f"the best baseline {baseline} {means[baseline]:.2f}; gapBoost is the lowest of the five on {times} of "
-            f"{len(block.rows)} problems."
+            f"the best baseline {baseline} {means[baseline]:.2f}."
             + (f" Past the print, {overall} has {means[overall]:.2f}." if overall not in PRINTED_METHODS else ""),
         ),
+        lowest_on_most(block, GAPBOOST, BASELINES, f"of the problems of {where}, of the five printed methods"),
         at_most_printed("table2", block, GAPBOOST, where),
         verdict(
             judge([difference(of[GAPBOOST], of[BASELINES[0]]) for of in block.rows.values()]),
@@ -94,8 +103,9 @@ INTRODUCTION = (
 )
 SETTINGS = (
     "20 Newsgroups: 10% of the target trains. Office-Caltech: 10 target rows train; errors are means of five binary "
-    "problems. Features are 100 principal components scaled to unit variance, as the protocol has it. 20 rounds, "
-    "logistic regression (lam 0.01), rho_S = log 1/2, rho_T = 0, gamma_max = 1/sqrt(N_T)."
+    "problems. Features are 100 components as in the paper, scaled to unit variance, which is our reading. 20 rounds, "
+    "logistic regression (lam 0.01, ours), rho_S = log 1/2, rho_T = 0, gamma_max = 1/sqrt(N_T). TrAdaBoost has its "
+    "epsilon over the target's rows (Dai et al. 2007), where the paper prints one over all rows."
 )
 DEMO_NOTE = (
     "As in the authors' public demo: raw left singular vectors, logistic regression without a penalty (lam 1e-9), a "

@@ -15,7 +15,7 @@ from .cells import Cell, SettingValue
 from .experiment import Found, Plan, Series, average
 from .names import POOLING
 from .printed import Printed, printed
-from .verdicts import judge, verdict
+from .verdicts import judge, judge_most, verdict
 
 AVERAGE = "avg."
 SIGNIFICANCE_LEVEL = 0.05
@@ -285,6 +285,15 @@ def _p(value: float) -> str:
     if np.isnan(value):
         return ""
     return "<0.001" if value < 0.001 else f"{value:.3f}"
+
+
+def lowest_on_most(block: Block, ours: str, others: Sequence[str], of_what: str) -> str:
+    """Judge whether a method has lower errors than all others on most rows of a block."""
+    times = sum(all(of[ours].mean < of[each].mean for each in others) for of in block.rows.values())  # no ties
+    return verdict(
+        judge_most([[difference(of[ours], of[each]) for each in others] for of in block.rows.values()]),
+        f"{ours} has the lowest error on most {of_what}. By means it has on {times} of {len(block.rows)}.",
+    )
 
 
 def at_most_printed(table: str, block: Block, ours: str, where: str) -> str:

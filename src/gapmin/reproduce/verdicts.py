@@ -52,6 +52,28 @@ def judge_any(alternatives: Sequence[Sequence[TTest]]) -> str:
     return CONTRADICTED if all(judge(tests) == CONTRADICTED for tests in alternatives) else NOT_CONFIRMED
 
 
+MOST = (
+    "A claim about most problems or tasks is judged on each of them. It is confirmed where it is on more than half, "
+    "and contradicted where it is on half or more."
+)
+
+
+def judge_most(cases: Sequence[Sequence[TTest]]) -> str:
+    """Judge the claim that in most of several cases every difference is below zero.
+
+    Examples
+    --------
+    >>> from gapmin._utils.statistics import corrected_t_test
+    >>> lower, higher = ([corrected_t_test([s, 1.1 * s, 0.9 * s], n_train=90, n_test=10)] for s in (-1.0, 1.0))
+    >>> judge_most([lower, lower, higher]), judge_most([lower, higher]), judge_most([lower, higher, higher])
+    ('Confirmed', 'Contradicted', 'Contradicted')
+    """
+    judged = [judge(tests) for tests in cases]
+    if judged.count(CONFIRMED) > len(judged) / 2:
+        return CONFIRMED
+    return CONTRADICTED if judged.count(CONTRADICTED) >= len(judged) / 2 else NOT_CONFIRMED
+
+
 def judge_share(times: int, out_of: int, claimed: bool) -> str:
     """Judge the claim that something happens on most splits, or on few, by Wilson's interval of the share.
 
