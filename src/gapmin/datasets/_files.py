@@ -8,9 +8,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Protocol
 
-from gapmin._utils.extras import how_to_install
+from gapmin._utils.extras import install_hint
 
 DATA_VARIABLE, CACHE_VARIABLE, OFFLINE_VARIABLE = "GAPMIN_DATA", "GAPMIN_CACHE", "GAPMIN_OFFLINE"
 """The environment variables: the user's own folder, another place for the cache, and any value to forbid downloads."""
@@ -43,7 +43,8 @@ class FromUrl:
 
     def write(self, path: Path, *, progress: bool) -> None:
         """Write the file to `path`, and nothing at all if its content has another checksum."""
-        pooch = _pooch(f"{self.url} is downloaded")
+        with install_hint("data", f"{self.url} is downloaded with pooch, which is not installed"):
+            import pooch
         pooch.get_logger().setLevel("WARNING")
         bar = _Bar(path.name) if progress else None
         downloader = pooch.HTTPDownloader(progressbar=bar or False)
@@ -218,14 +219,6 @@ def written_to_cache(path: Path) -> Iterator[Path]:
         yield draft
         path.parent.mkdir(parents=True, exist_ok=True)
         draft.replace(path)
-
-
-def _pooch(what: str) -> Any:
-    try:
-        import pooch
-    except ImportError as error:
-        raise ImportError(f"{what} with pooch, which is not installed: {how_to_install('data')}") from error
-    return pooch
 
 
 class _Bar:
