@@ -16,6 +16,9 @@ from gapmin.dask._fits import Job
 from gapmin.dask._rows import DaskPart, DaskRows
 from gapmin.linear.solvers import dense, weighted_gram
 
+_ROWS_OF_A_PRODUCT = 4096
+"""Rows that are multiplied at a time."""
+
 
 class LeastSquaresOnDask:
     """Fits of `Ridge` or `LinearRegression` to parts of the rows."""
@@ -115,11 +118,11 @@ def _moments(
     return results
 
 
-def _sum_of_squares(X: Any, y: Array, weight: Array, shift: Array, block: int = 4096) -> Array:
+def _sum_of_squares(X: Any, y: Array, weight: Array, shift: Array) -> Array:
     size = X.shape[1] + 2
     result = np.zeros((size, size))
-    for start in range(0, y.size, block):
-        rows = slice(start, start + block)
+    for start in range(0, y.size, _ROWS_OF_A_PRODUCT):
+        rows = slice(start, start + _ROWS_OF_A_PRODUCT)
         z = np.empty((y[rows].size, size))
         z[:, :-2] = dense(X[rows])
         z[:, -2] = y[rows]

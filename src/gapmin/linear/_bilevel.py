@@ -293,11 +293,11 @@ def assign_folds(domain: NDArray[np.int64], y: Array | None, n_folds: int, rando
     strata = np.unique(
         np.column_stack([domain, np.zeros(domain.size) if y is None else y]), axis=0, return_inverse=True
     )
-    dealt = 0
+    n_assigned = 0
     for each in range(len(strata[0])):
         rows = np.flatnonzero(strata[1].ravel() == each)
-        fold[random.permutation(rows)] = (dealt + np.arange(rows.size)) % n_folds
-        dealt += rows.size
+        fold[random.permutation(rows)] = (n_assigned + np.arange(rows.size)) % n_folds
+        n_assigned += rows.size
     smallest = min(np.unique(fold[part]).size for part in (domain < 0, domain > 0))
     if smallest < 2:
         raise ValueError(

@@ -22,7 +22,7 @@ from gapmin.linear._bilevel import minimise_psi
 from gapmin.linear._bounds import Form, GivenConstants, check_delta, uniform_bound
 from gapmin.linear._exact import solve, solve_unpenalised
 from gapmin.linear._losses import Loss
-from gapmin.linear._matrix import largest, unit
+from gapmin.linear._matrix import dense, largest, unit
 from gapmin.linear._problem import Problem, WeightedRows
 from gapmin.linear._setting import NumericLabels, effective_size
 from gapmin.linear._simplex import minimise_on_simplex, project_simplex
@@ -182,9 +182,7 @@ class HypothesisTransfer(TransferSetting):
 
     def _read_hypotheses(self, d: int) -> Array:
         """Return one row a hypothesis, with the intercept last where this model has one."""
-        given = self.hypotheses
-        if sp.issparse(given):
-            given = given.toarray()
+        given = dense(self.hypotheses)
         if isinstance(given, np.ndarray) and given.dtype != object:
             rows = list(np.atleast_2d(given))
         else:
@@ -217,7 +215,7 @@ class HypothesisTransfer(TransferSetting):
                 f"hypothesis {model!r} knows the classes {list(known)}, the target has {list(wanted)}: "
                 "give hypotheses for the same two classes"
             )
-        coef = np.atleast_2d(model.coef_.toarray() if sp.issparse(model.coef_) else model.coef_)
+        coef = np.atleast_2d(dense(model.coef_))
         intercept = np.broadcast_to(np.ravel(getattr(model, "intercept_", 0.0)), (len(coef),))
         if self.fit_intercept:
             return list(np.column_stack([coef, intercept]))

@@ -94,8 +94,8 @@ class ErrorCurveDisplay(Display):
         last = len(places) - 1
         shown: list[int] = []
         for k in range(len(places)):
-            rivals = [*shown[-1:], *([last] if k < last else [])]
-            if k in (0, last) or all(abs(places[k] - places[r]) > half[k] + half[r] for r in rivals):
+            neighbours = [*shown[-1:], *([last] if k < last else [])]
+            if k in (0, last) or all(abs(places[k] - places[r]) > half[k] + half[r] for r in neighbours):
                 shown.append(k)
         return [label if k in shown else "" for k, label in enumerate(self.xticklabels)]
 
