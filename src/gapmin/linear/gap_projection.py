@@ -17,7 +17,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from gapmin._utils.docstrings import described_as
 from gapmin._utils.typing import Array
-from gapmin.linear._bilevel import InnerProblem, TwoDomainGap, minimise_psi
+from gapmin.linear._bilevel import InnerProblem, PsiObjective, TwoDomainGap, minimise_psi
 from gapmin.linear._matrix import MOST_FEATURES
 from gapmin.linear._setting import NumericLabels
 from gapmin.linear._solver import weighted_gram
@@ -28,7 +28,7 @@ from gapmin.linear.gap_weighting import GapInObjective
 _NO_VARIANCE = 1e-10
 
 
-class ProjectionObjective:
+class ProjectionObjective(PsiObjective):
     """Psi = P in the framework of Sec. 5.
 
     Parameters
@@ -44,8 +44,6 @@ class ProjectionObjective:
         The constant feature that is appended to P x; 0 for none.
     lam1 : float
     """
-
-    width, step = 1.0, None
 
     def __init__(
         self, X: Any, fit: InnerProblem, gap: TwoDomainGap, gamma: Array, constant: float, lam1: float

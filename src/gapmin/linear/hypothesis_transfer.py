@@ -18,7 +18,7 @@ from sklearn.utils.validation import check_is_fitted
 from gapmin._utils.docstrings import described_as
 from gapmin._utils.typing import Array
 from gapmin.gap import PerformanceGap, RiskBound
-from gapmin.linear._bilevel import minimise_psi
+from gapmin.linear._bilevel import PsiObjective, minimise_psi
 from gapmin.linear._bounds import Form, GivenConstants, check_delta, uniform_bound
 from gapmin.linear._exact import solve, solve_unpenalised
 from gapmin.linear._losses import Loss
@@ -70,7 +70,7 @@ def learn_mixture(scores: Array, y: Array, weight: Array, loss: Loss) -> Array:
     return np.maximum(found.x[:k], 0) / np.maximum(found.x[:k], 0).sum()
 
 
-class MixtureObjective:
+class MixtureObjective(PsiObjective):
     """Psi = Xi in the framework of Sec. 5.
 
     min_h L_T(h) + lam ||h - <H, Xi>||^2  +  lam1 L_T(<H, Xi>)
@@ -86,8 +86,6 @@ class MixtureObjective:
         A smooth one.
     lam, lam1 : float
     """
-
-    width, step = 1.0, None
 
     def __init__(self, rows: WeightedRows, hypotheses: Array, loss: Loss, lam: float, lam1: float) -> None:
         self.rows, self.hypotheses, self.loss, self.lam, self.lam1 = rows, hypotheses, loss, lam, lam1
