@@ -11,7 +11,7 @@ from sklearn.base import clone
 from sklearn.linear_model import Ridge
 
 from gapmin._utils.typing import Array
-from gapmin.dask._chunks import gather, total
+from gapmin.dask._chunks import gather_chunks, sum_chunks
 from gapmin.dask._fits import Job
 from gapmin.dask._rows import DaskPart, DaskRows
 from gapmin.linear.solvers import dense, weighted_gram
@@ -40,7 +40,7 @@ class LeastSquaresOnDask:
         """Return the learners of jobs that have their weights in common, after one pass."""
         rows = self.rows
         largest = max(job.log_mass for job in jobs)
-        sums = total(
+        sums = sum_chunks(
             _moments,
             rows.X,
             rows.y,
@@ -57,7 +57,7 @@ class LeastSquaresOnDask:
         if self._shift is None:
             y: Any = self.rows.y
             first = int(np.argmax(np.array(self.rows.sizes) > 0))
-            (self._shift,) = gather(_column_means, self.rows.X.blocks[first], y.blocks[first])
+            (self._shift,) = gather_chunks(_column_means, self.rows.X.blocks[first], y.blocks[first])
         return self._shift
 
     def _solve(self, part: DaskPart, moments: Array, log_mass: float) -> Any:
