@@ -119,13 +119,13 @@ class DataFile:
         if found is not None:
             return found
         if self.download is None or os.environ.get(OFFLINE_VARIABLE):
-            raise FileNotFoundError(self._where_to_put(explain_download(self.download)))
+            raise FileNotFoundError(self._where_to_put(why_not_downloaded(self.download)))
         path = cache_folder() / self.path
         try:
             with written_to_cache(path) as draft:
                 self.download.write(draft, progress=progress)
         except OSError as error:
-            raise FileNotFoundError(self._where_to_put(explain_download(self.download, error))) from error
+            raise FileNotFoundError(self._where_to_put(why_not_downloaded(self.download, error))) from error
         return path.resolve()
 
     def _where_to_put(self, reason: str) -> str:
@@ -192,14 +192,12 @@ def cache_folder() -> Path:
     return Path(pooch.os_cache("gapmin"))
 
 
-def explain_download(download: Download | None, error: BaseException | None = None) -> str:
-    """Return how a missing file could be downloaded, or why not, to go on a sentence with."""
+def why_not_downloaded(download: Download | None, error: BaseException | None = None) -> str:
+    """Return why a missing file was not downloaded, to go on a sentence with."""
     if download is None:
         return ""
-    if os.environ.get(OFFLINE_VARIABLE):
-        return f", and {OFFLINE_VARIABLE} forbids to download {download.url}"
     if error is None:
-        return f", which can be downloaded from {download.url}"
+        return f", and {OFFLINE_VARIABLE} forbids to download {download.url}"
     return f", and {download.url} cannot be downloaded ({_reason(error)})"
 
 

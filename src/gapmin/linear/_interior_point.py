@@ -11,7 +11,6 @@ import warnings
 from operator import itemgetter
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.linalg import lstsq
 from scipy.linalg.lapack import dpotrf, dpotrs
 from sklearn.exceptions import ConvergenceWarning
@@ -193,7 +192,8 @@ def active_set(dual: Dual, room: Array, slack: Array, last: bool) -> tuple[float
         a = np.where(on_kink, 0.0, settled)
         solved: Array = np.empty(0)
         if free.size:
-            B = _rows_of(dual, on_kink) * dual.sign[free, None]
+            parts = zip(dual.X, np.split(on_kink, dual.ends), strict=True)
+            B = np.vstack([dense(X[rows]) for X, rows in parts]) * dual.sign[free, None]
             kernel = (B @ B.T) * dual.inverse[np.ix_(task[free], task[free])]
             left = dual.bend[free] - dual.score(dual.problem.C + dual.inverse @ dual.back(a))[free]
             found = _solve_symmetric(kernel, left, last)
@@ -215,10 +215,6 @@ def active_set(dual: Dual, room: Array, slack: Array, last: bool) -> tuple[float
         settled[crossed] = np.nan
         settled[free[outside]] = a[free[outside]]
     return best
-
-
-def _rows_of(dual: Dual, chosen: NDArray[np.bool_]) -> Array:
-    return np.vstack([dense(X[rows]) for X, rows in zip(dual.X, np.split(chosen, dual.ends), strict=True)])
 
 
 def _solve_symmetric(kernel: Array, right: Array, last: bool) -> Array | None:
