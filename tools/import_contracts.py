@@ -13,20 +13,17 @@ class PrivateModulesContract(Contract):
     ``gapmin._utils`` and ``gapmin._version`` are private to the whole of gapmin, and need no contract.
 
     Configuration options:
-        - exempt_importers: packages that may import private modules of others.
         - broken_contract_guidance: what to do about an import that is not allowed.
     """
 
     type_name = "private_modules"
 
-    exempt_importers = fields.ListField(subfield=fields.StringField(), required=False)
     broken_contract_guidance = fields.TextField(required=False)
 
     def check(self, graph: ImportGraph, verbose: bool) -> ContractCheck:
         illegal = []
         for package, modules in _private_modules(graph).items():
-            importers = [package, *(self.exempt_importers or [])]
-            options = {"protected_modules": modules, "allowed_importers": importers}
+            options = {"protected_modules": modules, "allowed_importers": [package]}
             check = ProtectedContract(self.name, self.session_options, options).check(graph, verbose)
             illegal += check.metadata["illegal_imports"]
         return ContractCheck(kept=not illegal, metadata={"illegal_imports": illegal})

@@ -255,7 +255,7 @@ def gap_test(
     labels = np.asarray(y)
     random = check_random_state(random_state)
     classes = labels if is_classifier(estimator) else None
-    orders = [np.arange(groups.size), *(_deal(classes, groups, random) for _ in range(n_permutations))]
+    orders = [np.arange(groups.size), *(_permute(classes, groups, random) for _ in range(n_permutations))]
     gaps = _gaps(estimator, X, labels, [(order, groups) for order in orders], name, n_jobs)
     null = gaps[1:]
     # Equal up to round-off counts as equal: with few rows many ways of dealing are the same.
@@ -321,7 +321,7 @@ def gap_interval(
     return GapInterval(float(gaps[0]), max(float(low), 0.0), max(float(high), 0.0), level, bias, samples)
 
 
-def _deal(classes: NDArray[Any] | None, groups: NDArray[Any], random: Any) -> NDArray[np.intp]:
+def _permute(classes: NDArray[Any] | None, groups: NDArray[Any], random: Any) -> NDArray[np.intp]:
     """Return a random order of the rows, again until the same places as before have several classes.
 
     So every order that counts is as likely as the one that was found.

@@ -1,17 +1,13 @@
-import hashlib
-import http.server
 import json
 import os
 import subprocess
 import sys
-import threading
-from functools import partial
 
 import pytest
 
 from gapmin.cli import _run
-from gapmin.datasets._files import FromUrl
 from gapmin.datasets.catalogue import DATA_SETS, DataFile, DataSet
+from gapmin_support.servers import LocalServer
 
 pytest.importorskip("typer")
 
@@ -28,27 +24,21 @@ def folders(monkeypatch, tmp_path):
 
 
 @pytest.fixture
-def tiny(monkeypatch, folders, tmp_path):
-    """A data set of one file, on a real server."""
+def server(monkeypatch, folders):
+    """A server that has the one file of the data set `tiny`."""
     pytest.importorskip("pooch")
-
-    class Quiet(http.server.SimpleHTTPRequestHandler):
-        def log_message(self, *arguments):
-            pass
-
-    published = tmp_path / "published"
-    published.mkdir()
-    (published / "file").write_bytes(b"content")
-    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), partial(Quiet, directory=published))
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    url = f"http://127.0.0.1:{server.server_address[1]}/file"
-    download = FromUrl(url, f"sha256:{hashlib.sha256(b'content').hexdigest()}")
-    entry = DataSet("tiny", "Tiny", (DataFile("tiny/file", "a file", 7, download=download),), "ours", "Table 0")
+    server = LocalServer()
+    entry = DataSet(
+        "tiny",
+        "Tiny",
+        (DataFile("tiny/file", "a file", 7, download=server.file("/file", b"content")),),
+        "ours",
+        "Table 0",
+    )
     monkeypatch.setitem(DATA_SETS, "tiny", entry)
     monkeypatch.delenv("GAPMIN_OFFLINE")
-    yield published / "file"
-    server.shutdown()
-    server.server_close()
+    yield server
+    server.stop()
 
 
 def place(own, name, n_files=None):
@@ -126,16 +116,16 @@ def test_where_for_programs_and_without_a_folder(folders, monkeypatch, capsys):
     assert [each["name"] for each in found["data_sets"]] == ["concrete"]
 
 
-def test_fetch_downloads_what_is_missing_and_only_that(tiny, folders, capsys):
+def test_fetch_downloads_what_is_missing_and_only_that(server, folders, capsys):
     assert _run(["data", "fetch", "tiny"]) == 0
     assert capsys.readouterr().out == "tiny: 1 file downloaded\n"
     assert (folders[1] / "tiny/file").read_bytes() == b"content"
-    tiny.unlink()
+    server.content.clear()
     assert _run(["data", "fetch", "tiny"]) == 0
     assert capsys.readouterr().out == "tiny: here already\n"
 
 
-def test_fetch_goes_on_past_what_cannot_be_had(tiny, folders, capsys):
+def test_fetch_goes_on_past_what_cannot_be_had(server, folders, capsys):
     assert _run(["data", "fetch", "office31", "tiny"]) == 2
     said = capsys.readouterr()
     assert said.out == "tiny: 1 file downloaded\n"
@@ -143,8 +133,8 @@ def test_fetch_goes_on_past_what_cannot_be_had(tiny, folders, capsys):
     assert said.err.endswith("gapmin data fetch: office31 could not be had: see above\n")
 
 
-def test_fetch_refuses_another_content(tiny, folders, capsys):
-    tiny.write_bytes(b"another")
+def test_fetch_refuses_another_content(server, folders, capsys):
+    server.content["/file"] = b"another"
     assert _run(["data", "fetch", "tiny"]) == 2
     assert "does not have the checksum sha256:" in capsys.readouterr().err
     assert list(folders[1].iterdir()) == []

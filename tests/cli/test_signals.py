@@ -66,7 +66,7 @@ def test_a_command_ends_though_its_exception_is_lost():
     script = (
         "import signal, time\n"
         "from gapmin.cli import _signals\n"
-        "_signals._GRACE = 0.1\n"
+        "_signals._SECONDS_TO_END = 0.1\n"
         "_signals.exit_on_signals()\n"
         "try:\n"
         "    signal.raise_signal(signal.SIGTERM)\n"

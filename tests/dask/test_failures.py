@@ -37,16 +37,16 @@ def test_a_worker_killed_in_the_middle_changes_nothing(own_cluster, problem, mon
     X, y, sample_domain = problem(n_sources=2)
     local = GapBoostClassifier(n_estimators=4).fit(X, y, sample_domain=sample_domain)
     X_, y_, domain_ = chunked(X, y, sample_domain)
-    total, passes = _logistic.total, 0
+    sum_chunks, passes = _logistic.sum_chunks, 0
 
     def killing(*args, **kwargs):
         nonlocal passes
         passes += 1
         if passes == 10:  # in the second round; half of the weights are lost
             os.kill(next(iter(own_cluster.run(os.getpid).values())), signal.SIGKILL)
-        return total(*args, **kwargs)
+        return sum_chunks(*args, **kwargs)
 
-    monkeypatch.setattr(_logistic, "total", killing)
+    monkeypatch.setattr(_logistic, "sum_chunks", killing)
     far = DaskGapBoostClassifier(n_estimators=4, client=own_cluster).fit(X_, y_, sample_domain=domain_)
     assert passes > 12
     np.testing.assert_allclose(far.estimator_errors_, local.estimator_errors_, atol=1e-6)

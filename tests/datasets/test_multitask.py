@@ -7,6 +7,7 @@ import pytest
 
 from gapmin.datasets import MultitaskProblem, MultitaskSplit
 from gapmin.datasets import _problem as module
+from gapmin_support.splits import assert_splits_depend_on_seed_and_number
 
 FIRST = {"one": 0, "two": 1000, "three": 2000}
 
@@ -98,15 +99,7 @@ def test_the_stream_of_a_draw_is_seeded_by_seed_number_and_name():
 
 
 def test_split_k_depends_on_the_seed_and_k_alone():
-    problem = make_problem()
-    few, many = list(problem.splits(2)), list(problem.splits(6))
-    assert (len(few), len(many)) == (2, 6)
-    for one, other in zip(few, many, strict=False):
-        for a, b in zip(one, other, strict=True):
-            np.testing.assert_array_equal(a, b)
-    trained = {tuple(split.X[:, 0]) for split in many}
-    assert len(trained) == 6
-    assert trained.isdisjoint(tuple(split.X[:, 0]) for split in problem.splits(6, random_state=1))
+    assert_splits_depend_on_seed_and_number(make_problem(), lambda split: split.X[:, 0])
 
 
 def test_every_class_of_every_task_trains_even_when_there_is_one_row_for_each():

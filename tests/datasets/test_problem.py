@@ -2,6 +2,7 @@ import numpy as np
 import pytest
 
 from gapmin.datasets import TransferProblem
+from gapmin_support.splits import assert_splits_depend_on_seed_and_number
 
 
 def make_problem(n_target=40, task="classification", train_size=0.25, n_classes=2, sources=(7, 5)):
@@ -59,15 +60,7 @@ def test_a_split_trains_on_all_sources_and_tests_on_the_rest_of_the_target(train
 
 
 def test_split_k_depends_on_the_seed_and_k_alone():
-    problem = make_problem()
-    few, many = list(problem.splits(2)), list(problem.splits(6))
-    assert (len(few), len(many)) == (2, 6)
-    for one, other in zip(few, many, strict=False):
-        for a, b in zip(one, other, strict=True):
-            np.testing.assert_array_equal(a, b)
-    tests = {tuple(split.X_test[:, 0]) for split in many}
-    assert len(tests) == 6
-    assert tests.isdisjoint(tuple(split.X_test[:, 0]) for split in problem.splits(6, random_state=1))
+    assert_splits_depend_on_seed_and_number(make_problem(), lambda split: split.X_test[:, 0])
 
 
 def test_every_class_trains_even_when_there_is_one_row_for_each():

@@ -10,7 +10,17 @@ from gapmin import linear
 from gapmin.gap import RiskBound
 from gapmin.linear._bounds import Constants, uniform_terms, weighted_terms
 from gapmin.linear.solvers import LOSS_BY_NAME
-from gapmin_support.settings import LOSSES, MULTITASK, SETTINGS, estimator, every_loss, every_setting, is_class, loss_of
+from gapmin_support.settings import (
+    LOSSES,
+    MULTITASK,
+    SETTINGS,
+    estimator,
+    every_loss,
+    every_setting,
+    is_class,
+    loss_of,
+    places,
+)
 
 pytestmark = pytest.mark.filterwarnings("ignore:the target's rows separate")
 
@@ -43,10 +53,6 @@ def draw(rng, loss, R=1.5, Y=2.0, n_places=3, d=2, n=6):
             y[np.flatnonzero(place == k)[:4]] = [1, -1, 1, -1]
         return X, y, place
     return X, np.clip(y, -Y, Y), place
-
-
-def places(setting, place):
-    return {"sample_task": place} if setting in MULTITASK else {"sample_domain": np.where(place == 0, -1, place)}
 
 
 def some_parameters(rng, setting):

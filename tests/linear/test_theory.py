@@ -29,6 +29,7 @@ from gapmin_support.settings import (
     every_setting,
     is_class,
     loss_of,
+    places,
 )
 
 pytestmark = pytest.mark.filterwarnings("ignore:the target's rows separate")
@@ -44,13 +45,6 @@ def draw(rng, loss, n_places=3, d=3, n=20):
         first = np.unique(place, return_index=True)[1]
         y[first], y[first + 1] = 1, -1
     return X, y, place
-
-
-def places(setting, place):
-    """As the setting takes them: place 0 is the target."""
-    if setting in MULTITASK:
-        return {"sample_task": place}
-    return {"sample_domain": np.where(place == 0, -1, place)}
 
 
 def random_parameters(rng, setting, n_places, d):

@@ -1,7 +1,6 @@
 import matplotlib as mpl
 import numpy as np
 import pytest
-from matplotlib.figure import Figure as Canvas
 
 from gapmin.plotting import EvidenceDisplay
 from gapmin.plotting.evidence_displays import VERDICT_STYLES, figure_names
@@ -15,11 +14,6 @@ SAID = {
     "south": "leave out",
     "west": "not needed beside the others",
 }
-
-
-@pytest.fixture
-def ax():
-    return Canvas(figsize=(5.2, 3.4), layout="constrained").subplots()
 
 
 def test_points_lines_and_the_two_thresholds_of_the_rule(ax):

@@ -282,6 +282,8 @@ def test_what_cannot_be_drawn():
     model = InstanceWeightingClassifier().fit(X, y, sample_domain=domain)
     with pytest.raises(ValueError, match="only a finite one can be drawn"):
         RiskBoundDisplay.from_estimator(model, discrepancy=np.inf)
+    with pytest.raises(ValueError, match="only a finite one can be drawn"):  # before a figure is made
+        RiskBoundDisplay(bounds={"printed": model.risk_bound(discrepancy=np.inf)})
     with pytest.raises(ValueError, match="has one form: use form='printed'"):
         RiskBoundDisplay.from_estimator(GapBoostClassifier(n_estimators=2).fit(X, y, sample_domain=domain), form="both")
     with pytest.raises(ValueError, match="not a PerformanceGap: give the model's gap_"):

@@ -24,10 +24,10 @@ def start_worker(parent: int) -> None:
     """
     for number in TERMINAL_SIGNALS:
         signal.signal(number, signal.SIG_IGN)
-    threading.Thread(target=_follow, args=[parent], daemon=True).start()
+    threading.Thread(target=_end_with, args=[parent], daemon=True).start()
 
 
-def _follow(parent: int) -> None:
+def _end_with(parent: int) -> None:
     while os.getppid() == parent:
         time.sleep(1)
     os._exit(1)

@@ -8,10 +8,11 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from gapmin._utils.extras import how_to_install
+from gapmin._utils.extras import install_hint
 
 if TYPE_CHECKING:
     from rich.console import Console
+    from rich.progress import Progress
 
 Item = TypeVar("Item")
 
@@ -61,11 +62,17 @@ def log(line: str) -> None:
 
 
 def _standard_error() -> Console:
-    try:
+    with install_hint("cli", "verbose=1 draws its progress bar with rich"):
         from rich.console import Console
-    except ImportError:
-        raise ImportError(f"verbose=1 draws its progress bar with rich: {how_to_install('cli')}") from None
     return Console(stderr=True)
+
+
+def _bar(console: Console, before: Sequence[Any] = (), after: Sequence[Any] = ()) -> Progress:
+    """Return a bar that goes away when it is done, with more columns before and after those that all have."""
+    from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeElapsedColumn
+
+    columns = (TextColumn("{task.description}", markup=False), BarColumn(), TaskProgressColumn(), TimeElapsedColumn())
+    return Progress(*before, *columns, *after, console=console, transient=True)
 
 
 @contextmanager
@@ -79,17 +86,10 @@ def stages_on(console: Console, description: str) -> Iterator[Callable[[float, s
     callable
         To be given the share that is done and what is being done.
     """
-    from rich.progress import BarColumn, Progress, SpinnerColumn, TaskProgressColumn, TextColumn, TimeElapsedColumn
+    from rich.progress import SpinnerColumn
 
     if console.is_terminal:
-        columns = (
-            SpinnerColumn(),
-            TextColumn("{task.description}", markup=False),
-            BarColumn(),
-            TaskProgressColumn(),
-            TimeElapsedColumn(),
-        )
-        with Progress(*columns, console=console, transient=True) as bar:
+        with _bar(console, before=[SpinnerColumn()]) as bar:
             task = bar.add_task(description, total=1.0)
             yield lambda share, stage: bar.update(task, completed=share, description=f"{description}: {stage}")
         return
@@ -101,7 +101,7 @@ def stages_on(console: Console, description: str) -> Iterator[Callable[[float, s
         text = f"{description}: {100 * now['share']:.0f}%, {now['stage']}, {passed:.0f} s"
         console.print(text, markup=False, highlight=False, soft_wrap=True)
 
-    def beat() -> None:
+    def repeat() -> None:
         while not over.wait(_SECONDS_BETWEEN_LINES):
             if now["stage"]:
                 line()
@@ -113,7 +113,7 @@ def stages_on(console: Console, description: str) -> Iterator[Callable[[float, s
             line()
 
     # A daemon: where the main thread ends in an error it is not waited for.
-    thread = threading.Thread(target=beat, daemon=True)
+    thread = threading.Thread(target=repeat, daemon=True)
     thread.start()
     try:
         yield on_progress
@@ -131,25 +131,10 @@ def progress_on(console: Console, description: str) -> Iterator[Callable[[float,
     callable
         To be given the share that is done and the number of steps.
     """
-    from rich.progress import (
-        BarColumn,
-        Progress,
-        TaskProgressColumn,
-        TextColumn,
-        TimeElapsedColumn,
-        TimeRemainingColumn,
-    )
+    from rich.progress import TextColumn, TimeRemainingColumn
 
     if console.is_terminal:
-        columns = (
-            TextColumn("{task.description}"),
-            BarColumn(),
-            TaskProgressColumn(),
-            TimeElapsedColumn(),
-            TextColumn("left"),
-            TimeRemainingColumn(),
-        )
-        with Progress(*columns, console=console, transient=True) as bar:
+        with _bar(console, after=[TextColumn("left"), TimeRemainingColumn()]) as bar:
             task = bar.add_task(description, total=1.0)
             yield lambda share, n_steps: bar.update(
                 task, completed=share, description=f"{description}, {n_steps} steps"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 _MOST_NAMES = 10
-_LONGEST_VALUE = 60
+_LONGEST_VALUE, _LONGEST_LINE = 60, 120
 
 
 def format_number(value: float, digits: int = 3) -> str:
@@ -111,7 +111,7 @@ def replace_unprintable(text: str, mark: str = "\ufffd") -> str:
     return "".join(letter if letter.isprintable() else mark for letter in text)
 
 
-def one_line(thing: object, longest: int = 120) -> str:
+def one_line(thing: object) -> str:
     r"""Return anything, such as a word from a file or an error, as one short printable line.
 
     Examples
@@ -119,6 +119,5 @@ def one_line(thing: object, longest: int = 120) -> str:
     >>> one_line("a\n  b\x1b"), len(one_line("x" * 1000))
     ('a b?', 120)
     """
-    line = " ".join(str(thing)[: 100 * longest].split())
-    line = replace_unprintable(line, "?")
-    return line if len(line) <= longest else line[: longest - 3] + "..."
+    line = replace_unprintable(" ".join(str(thing)[: 100 * _LONGEST_LINE].split()), "?")
+    return line if len(line) <= _LONGEST_LINE else line[: _LONGEST_LINE - 3] + "..."

@@ -23,6 +23,9 @@ from gapmin.linear.solvers import LogisticFits
 _MOST_DRAWS = 100
 """Bootstraps drawn in the hope of every class before a row of each missing class is put in."""
 
+_FEW = 30
+"""Rows of each class that tell what a fitted learner consists of."""
+
 
 def weight_arguments(estimator: BaseEstimator, weight: Any, prefix: str = "") -> dict[str, Any] | None:
     """Return the arguments of `fit` that carry sample weights, or None where the estimator takes none.
@@ -59,11 +62,11 @@ def bootstrap(
 ) -> NDArray[np.intp]:
     """Draw N of N rows with the given probabilities, again until every class is there."""
     n = probability.size
-    ladder = np.cumsum(probability)
-    ladder /= ladder[-1]
+    cumulative = np.cumsum(probability)
+    cumulative /= cumulative[-1]
 
     def draw(size: int) -> NDArray[np.intp]:
-        return np.minimum(np.searchsorted(ladder, random_state.uniform(size=size), side="right"), n - 1)
+        return np.minimum(np.searchsorted(cumulative, random_state.uniform(size=size), side="right"), n - 1)
 
     drawn = draw(n)
     if codes is None:
@@ -81,10 +84,10 @@ def bootstrap(
     return drawn
 
 
-def _few_of_each(codes: NDArray[Any], at_most: int = 30) -> NDArray[np.intp]:
+def _few_of_each(codes: NDArray[Any]) -> NDArray[np.intp]:
     """Return the positions of a few rows of each class, spread over all of them, in order."""
     places = (np.flatnonzero(codes == each) for each in np.unique(codes))
-    return np.sort(np.concatenate([own[:: -(-own.size // at_most)] for own in places]))
+    return np.sort(np.concatenate([own[:: -(-own.size // _FEW)] for own in places]))
 
 
 class Learners:

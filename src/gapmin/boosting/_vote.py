@@ -8,7 +8,6 @@ from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import softmax
 from sklearn import config_context
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from sklearn.metrics import accuracy_score, r2_score
@@ -19,6 +18,7 @@ from gapmin._utils.typing import Array
 from gapmin.boosting._base import BaseBoosting
 from gapmin.boosting._loss import RELATIVE_LOSSES
 from gapmin.linear import WeightedLogisticRegression
+from gapmin.linear.solvers import margin_probabilities
 
 
 class VotingClassifierMixin(ClassifierMixin, BaseBoosting):
@@ -178,10 +178,7 @@ def class_shares(learner: Any, X: Any) -> Array:
     """Return a learner's probabilities, or what its decision values come to as log-odds."""
     if hasattr(learner, "predict_proba"):
         return learner.predict_proba(X)
-    margin = learner.decision_function(X)
-    if margin.ndim == 1:
-        margin = np.column_stack([np.zeros_like(margin), margin])
-    return softmax(margin, axis=1)
+    return margin_probabilities(learner.decision_function(X))
 
 
 @dataclass(eq=False, repr=False, kw_only=True)

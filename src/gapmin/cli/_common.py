@@ -63,8 +63,8 @@ def check_not_input(command: str, out: Path, inputs: Sequence[Path], option: str
             refuse(command, f"{option} is {printable(str(out))}, which is read: name another file")
 
 
-def check_writable(command: str, out: Path, option: str = "--out") -> None:
-    """Refuse a file that cannot be written, before any work is done."""
+def check_writable(command: str, out: Path, option: str = "--out", *, force: bool = True) -> None:
+    """Refuse a file that cannot be written, or that is there and must not be replaced, before any work is done."""
     shown = printable(str(out))
     try:
         mode = out.stat().st_mode if out.exists() else stat.S_IFREG
@@ -81,6 +81,8 @@ def check_writable(command: str, out: Path, option: str = "--out") -> None:
         tempfile.TemporaryFile(dir=folder).close()
     except OSError as error:
         refuse(command, f"{option} is {shown}, but {printable(str(folder))} cannot be written to: {error.strerror}")
+    if (out.exists() or out.is_symlink()) and not force:
+        refuse(command, f"{shown} is there already: name another file, or add --force to replace it")
 
 
 @contextmanager

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -42,6 +42,24 @@ def print_tables(tables: Sequence[Table]) -> None:
     for table in tables:
         console.print()
         console.print(to_rich(table))
+
+
+def print_listing(
+    columns: Sequence[str], rows: Iterable[Sequence[str]], after: str, *, number: str, unbroken: Sequence[str] = ()
+) -> None:
+    """Print rows of text under column names, one of which is of numbers; and after them what else to run."""
+    import rich.box
+    from rich.console import Console
+    from rich.table import Table
+
+    table = Table(box=rich.box.SIMPLE_HEAD, show_edge=False, pad_edge=False, header_style="")
+    for column in columns:
+        table.add_column(column, justify="right" if column == number else "left", no_wrap=column in unbroken)
+    for row in rows:
+        table.add_row(*row)
+    console = Console(highlight=False)
+    console.print(table)
+    console.print(f"\n{after}", markup=False)
 
 
 def print_notes(notes: Sequence[str], *, err: bool = False) -> None:

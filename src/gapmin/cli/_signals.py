@@ -8,7 +8,7 @@ import threading
 from types import FrameType
 from typing import NoReturn
 
-_GRACE = 5.0  # seconds
+_SECONDS_TO_END = 5.0
 _ENDING = [getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]
 
 
@@ -26,7 +26,7 @@ def _exit(number: int, frame: FrameType | None) -> NoReturn:
     for each in _ENDING:
         signal.signal(each, signal.SIG_IGN)  # `timeout` and others send it twice
     # An exception may be lost, in a callback of the garbage collector for example.
-    timer = threading.Timer(_GRACE, os._exit, [128 + number])
+    timer = threading.Timer(_SECONDS_TO_END, os._exit, [128 + number])
     timer.daemon = True
     timer.start()
     raise SystemExit(128 + number)

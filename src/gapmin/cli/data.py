@@ -10,7 +10,7 @@ import typer
 from gapmin._utils.text import counted, format_bytes
 from gapmin.cli import _options as options
 from gapmin.cli._common import refuse, require
-from gapmin.cli._printing import print_json
+from gapmin.cli._printing import print_json, print_listing
 
 if TYPE_CHECKING:
     from gapmin.datasets.catalogue import DataSet
@@ -35,31 +35,23 @@ def root(context: typer.Context) -> None:
 @commands.command("list", epilog="Example: gapmin data list")
 def list_(as_json: options.AsJson = False) -> None:
     """Show each data set, what it is for, its size, and whether it is here."""
-    import rich.box
-    from rich.console import Console
-    from rich.table import Table
-
     from gapmin.datasets.catalogue import DATA_SETS
 
     if as_json:
         print_json([_as_dict(each) for each in DATA_SETS.values()])
         return
-    table = Table(box=rich.box.SIMPLE_HEAD, show_edge=False, pad_edge=False, header_style="")
-    for column in ("name", "what", "for", "size", "here"):
-        table.add_column(
-            column, justify="right" if column == "size" else "left", no_wrap=column in ("name", "size", "here")
-        )
-    for each in DATA_SETS.values():
-        table.add_row(
+    rows = [
+        (
             each.name,
             each.title,
             each.used_for,
             "?" if each.n_bytes is None else format_bytes(each.n_bytes),
             _state(each),
         )
-    console = Console(highlight=False)
-    console.print(table)
-    console.print("\nMore: gapmin data where NAME, gapmin data fetch NAME", markup=False)
+        for each in DATA_SETS.values()
+    ]
+    more = "More: gapmin data where NAME, gapmin data fetch NAME"
+    print_listing(("name", "what", "for", "size", "here"), rows, more, number="size", unbroken=("name", "size", "here"))
 
 
 @commands.command(epilog="Example: gapmin data where pacs")

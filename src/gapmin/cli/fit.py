@@ -16,7 +16,6 @@ from gapmin.cli._common import (
     check_seed,
     check_writable,
     errors_in_one_line,
-    refuse,
     refuse_below_one,
     require,
 )
@@ -55,17 +54,9 @@ def fit(
         from gapmin.study import StudyFiles
         from gapmin.study.model import fit_study
 
+        left_out = (*(drop or ()), *([group] if group else []))
         model = fit_study(
-            StudyFiles(
-                target,
-                source,
-                label,
-                task,
-                (*(drop or ()), *([group] if group else [])),
-                na=na or (),
-                keep=keep or (),
-                text=not no_text,
-            ),
+            StudyFiles(target, source, label, task, left_out, na=na or (), keep=keep or (), text=not no_text),
             n_jobs=jobs or -1,
             random_state=seed,
             scoring=metric,
@@ -90,9 +81,7 @@ def _check(out: Path, inputs: Sequence[Path], force: bool, jobs: int | None, see
     refuse_below_one("fit", jobs=jobs)
     check_seed("fit", seed)
     check_not_input("fit", out, inputs)
-    check_writable("fit", out)
-    if (out.exists() or out.is_symlink()) and not force:
-        refuse("fit", f"{printable(str(out))} is there already: name another file, or add --force to replace it")
+    check_writable("fit", out, force=force)
 
 
 def _print_model(model: StudyModel, out: Path) -> None:

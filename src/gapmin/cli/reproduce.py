@@ -12,6 +12,7 @@ import typer
 
 from gapmin.cli import _options as options
 from gapmin.cli._common import FAILED, INTERRUPTED, refuse, refuse_below_one, require
+from gapmin.cli._printing import print_listing
 from gapmin.reproduce import NAMES, get_experiment
 
 if TYPE_CHECKING:
@@ -168,24 +169,17 @@ def _completed(jobs: int | None, scheduler: str | None) -> Completed:
 
 
 def _list(protocol: Protocol) -> None:
-    import rich.box
-    from rich.console import Console
-    from rich.table import Table
-
     from gapmin.datasets.catalogue import missing_files
 
-    table = Table(box=rich.box.SIMPLE_HEAD, show_edge=False, pad_edge=False, header_style="")
-    for column in ("name", "what it shows", "splits", "data"):
-        table.add_column(column, justify="right" if column == "splits" else "left")
+    rows = []
     for name in NAMES:
         each = get_experiment(name)
         needs = each.data_sets(protocol)
         absent = [need for need in needs if missing_files(need)]
         state = f"missing: {', '.join(absent)}" if absent else "here" if needs else "embedded"
-        table.add_row(name, each.title, str(each.splits), state)
-    console = Console(highlight=False)
-    console.print(table)
-    console.print("\ngapmin reproduce NAME runs one; gapmin data fetch NAME gets data.", markup=False)
+        rows.append((name, each.title, str(each.splits), state))
+    more = "gapmin reproduce NAME runs one; gapmin data fetch NAME gets data."
+    print_listing(("name", "what it shows", "splits", "data"), rows, more, number="splits")
 
 
 def _reproduce(plans: Plans, out: Path, completed: Completed, retry_failed: bool) -> None:

@@ -63,9 +63,7 @@ def tasks(
     for place, option in ((out, "--out"), (figure, "--figure")):
         if place is not None:
             check_not_input("tasks", place, [file], option)
-            check_writable("tasks", place, option)
-            if (place.exists() or place.is_symlink()) and not force:
-                refuse("tasks", f"{printable(str(place))} is there already: name another file, or add --force")
+            check_writable("tasks", place, option, force=force)
     if figure is not None and figure.suffix.lower() not in (".png", ".svg", ".pdf"):
         refuse("tasks", f"--figure is {printable(str(figure))}: name a file that ends in .png, .svg or .pdf")
     require("pandas", "skops", "rich")

@@ -1,11 +1,9 @@
 """The boosters of `gapmin.boosting` on Dask arrays and DataFrames: collections in, collections out."""
 
-from gapmin._utils.extras import how_to_install
+from gapmin._utils.extras import install_hint
 
-try:
+with install_hint("dask", "gapmin.dask works on Dask collections"):
     import distributed  # noqa: F401 (it needs dask itself)
-except ImportError as error:
-    raise ImportError(f"gapmin.dask works on Dask collections: {how_to_install('dask')}") from error
 
 from gapmin.dask._estimators import (
     DaskAdaBoostClassifier,

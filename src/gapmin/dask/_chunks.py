@@ -36,24 +36,26 @@ def by_chunk(function: Callable[..., Any], *arrays: Any, **settings: Any) -> Any
     )
 
 
-def vector(function: Callable[..., Any], sizes: tuple[int, ...], dtype: Any, *arrays: Any, **settings: Any) -> Any:
+def chunked_vector(
+    function: Callable[..., Any], sizes: tuple[int, ...], dtype: Any, *arrays: Any, **settings: Any
+) -> Any:
     """Return what `by_chunk` does as a vector with chunks of the given sizes."""
     return _shaped(by_chunk(function, *arrays, **settings), (sizes,), dtype)
 
 
-def matrix(
+def chunked_matrix(
     function: Callable[..., Any], sizes: tuple[int, ...], n_columns: int, dtype: Any, *arrays: Any, **settings: Any
 ) -> Any:
     """Return what `by_chunk` does as a matrix with row chunks of the given sizes."""
     return _shaped(by_chunk(function, *arrays, **settings), (sizes, (n_columns,)), dtype)
 
 
-def gather(function: Callable[..., Any], *arrays: Any, **settings: Any) -> list[Any]:
+def gather_chunks(function: Callable[..., Any], *arrays: Any, **settings: Any) -> list[Any]:
     """Return what `function` makes of each chunk."""
     return list(dask.compute(*_pieces(function, arrays, settings)))
 
 
-def total(function: Callable[..., Any], *arrays: Any, **settings: Any) -> Any:
+def sum_chunks(function: Callable[..., Any], *arrays: Any, **settings: Any) -> Any:
     """Return the sum over chunks of what `function` returns: numbers, arrays, lists of these, None for nothing.
 
     The order of additions depends on the number of chunks alone, so that the sum does not depend on who was first.

@@ -9,24 +9,26 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gapmin._utils.typing import Array
-from gapmin.dask._chunks import gather, total, vector
+from gapmin.dask._chunks import chunked_vector, gather_chunks, sum_chunks
 from gapmin.dask._rows import DaskPart, DaskRows, select
 
 _MOST_TRIES = 20
 """Bootstraps drawn in the hope of every class."""
 
 
-def draw(rows: DaskRows, part: DaskPart, log_weight: Any, log_mass: float, random_state: np.random.RandomState) -> Any:
+def draw_bootstrap(
+    rows: DaskRows, part: DaskPart, log_weight: Any, log_mass: float, random_state: np.random.RandomState
+) -> Any:
     """Return log counts of a bootstrap of the part, as many draws as it has rows, for all rows.
 
     First the number of draws of each chunk is drawn, then within the chunk; so one chunk need not know of another, and
     the result depends on the chunks and the random state alone.
     """
-    masses = np.array(gather(_mass, log_weight, rows.domain, members=part.members, log_mass=log_mass))
+    masses = np.array(gather_chunks(_mass, log_weight, rows.domain, members=part.members, log_mass=log_mass))
     for _ in range(_MOST_TRIES):
         draws = random_state.multinomial(part.size, masses / masses.sum())
         seeds = random_state.randint(np.iinfo(np.int32).max, size=masses.size)
-        counts = vector(
+        counts = chunked_vector(
             _log_counts,
             rows.sizes,
             np.float64,
@@ -38,7 +40,7 @@ def draw(rows: DaskRows, part: DaskPart, log_weight: Any, log_mass: float, rando
         ).persist()
         if not rows.class_counts.size:
             return counts
-        drawn = total(_drawn_classes, rows.y, counts, n_classes=rows.class_counts.shape[1])
+        drawn = sum_chunks(_drawn_classes, rows.y, counts, n_classes=rows.class_counts.shape[1])
         if (drawn[part.classes] > 0).all():
             return counts
     missing = part.classes[drawn[part.classes] == 0]

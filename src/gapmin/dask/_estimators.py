@@ -17,7 +17,7 @@ from sklearn.utils.validation import check_is_fitted
 from gapmin import boosting
 from gapmin._utils.docstrings import described_as
 from gapmin.boosting.building_blocks import BaseBoosting, compute_scalars
-from gapmin.dask._chunks import matrix
+from gapmin.dask._chunks import chunked_matrix
 from gapmin.dask._cluster import on_cluster
 from gapmin.dask._input import as_matrix, as_vector, feature_names, make_rows
 from gapmin.dask._learners import DaskLearners
@@ -124,7 +124,7 @@ class OnDask(BaseBoosting):
         n_columns = n_classes if by_class else 1
         dtype = self.classes_.dtype if method == "predict" and n_classes else np.dtype(np.float64)
         settings = {"booster": local, "method": method, "width": n_columns, "dtype_": dtype}
-        table = matrix(_predict_block, X.chunks[0], n_columns, dtype, X, **settings)
+        table = chunked_matrix(_predict_block, X.chunks[0], n_columns, dtype, X, **settings)
         return table if by_class else table[:, 0]
 
     def _check_columns(self, X: Any) -> None:

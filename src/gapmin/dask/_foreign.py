@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 
 from gapmin.boosting.building_blocks import seed_unseeded
-from gapmin.dask._chunks import vector
+from gapmin.dask._chunks import chunked_vector
 from gapmin.dask._fits import Job
 from gapmin.dask._rows import DaskPart, DaskRows
 
@@ -65,7 +65,7 @@ class ForeignOnDask:
         weight = np.exp(part.take(job.log_weight) - job.log_mass) * part.count
         y = part.take(self.rows.y)
         if self.classes is not None:
-            y = vector(_labels, part.sizes, self.classes.dtype, y, classes=self.classes)
+            y = chunked_vector(_labels, part.sizes, self.classes.dtype, y, classes=self.classes)
         y, weight = part.without_empty_chunks(y), part.without_empty_chunks(weight)
         return as_plain(learner.fit(part.X, y, sample_weight=weight))
 

@@ -16,7 +16,7 @@ from sklearn.utils.validation import _check_y
 
 from gapmin._utils.typing import Array
 from gapmin.base import check_labels, check_sample_weight
-from gapmin.dask._chunks import gather, matrix, vector
+from gapmin.dask._chunks import chunked_matrix, chunked_vector, gather_chunks
 from gapmin.dask._rows import DaskRows
 from gapmin.domains import TARGET, check_domains
 
@@ -78,7 +78,7 @@ def make_rows(booster: Any, X: Any, y: Any, sample_domain: Any, sample_weight: A
     starts = da.from_array(np.cumsum((0, *sizes[:-1])), chunks=1)
 
     def aligned(values: Any, name: str, clean: Any, dtype: Any) -> Any:
-        return vector(clean, sizes, dtype, _aligned(as_vector(values, name), name, sizes), starts)
+        return chunked_vector(clean, sizes, dtype, _aligned(as_vector(values, name), name, sizes), starts)
 
     whole = (sizes,)
     domain, weight = da.full(sum(sizes), TARGET, chunks=whole, dtype=np.int64), da.ones(sum(sizes), chunks=whole)
@@ -89,7 +89,7 @@ def make_rows(booster: Any, X: Any, y: Any, sample_domain: Any, sample_weight: A
     is_classifier = isinstance(booster, ClassifierMixin)
     labels = aligned(y, "y", _clean_labels if is_classifier else _clean_values, object if is_classifier else np.float64)
     used = booster._used_rows(domain, weight)
-    facts = gather(_describe_chunk, labels, domain, used, is_classifier=is_classifier)
+    facts = gather_chunks(_describe_chunk, labels, domain, used, is_classifier=is_classifier)
     return _rows(booster, X, labels, domain, weight, used, facts)
 
 
@@ -105,23 +105,23 @@ def _rows(booster: Any, X: Any, labels: Any, domain: Any, weight: Any, used: Any
         used = None
     else:
         used = used.persist()
-        domain, weight = (vector(_used, sizes, each.dtype, each, used) for each in (domain, weight))
+        domain, weight = (chunked_vector(_used, sizes, each.dtype, each, used) for each in (domain, weight))
     domain = domain.astype(np.result_type(*(np.min_scalar_type(each) for each in (-1, domains.max()))))
     classes = None
     if isinstance(booster, ClassifierMixin):
         found = [each[2] for each in facts if each[2].size]
         classes = booster.classes_ = np.unique(np.concatenate(found))
         kind = np.min_scalar_type(-classes.size)
-        labels = vector(_codes, sizes, kind, labels, used, classes=classes)
+        labels = chunked_vector(_codes, sizes, kind, labels, used, classes=classes)
     elif used is not None:
-        labels = vector(_used, sizes, np.float64, labels, used)
+        labels = chunked_vector(_used, sizes, np.float64, labels, used)
     domain, labels = domain.persist(), labels.persist()  # weights that were given are kept already
     n_classes = 0 if classes is None else classes.size
-    tables = gather(_count_chunk, labels, domain, weight, domains=domains, n_classes=n_classes)
+    tables = gather_chunks(_count_chunk, labels, domain, weight, domains=domains, n_classes=n_classes)
     counts, multiplicities, class_counts = (np.array(each) for each in zip(*tables, strict=True))
     dtype = X.dtype if X.dtype in (np.float32, np.float64) else np.dtype(np.float64)
     rows = DaskRows(
-        matrix(_read, sizes, X.shape[1], dtype, X, used, dtype_=dtype),
+        chunked_matrix(_read, sizes, X.shape[1], dtype, X, used, dtype_=dtype),
         labels,
         domain,
         weight,
@@ -144,7 +144,7 @@ def _check_target(booster: Any, rows: DaskRows) -> None:
 
 def _check_blocks(X: Any, finite: bool) -> tuple[int, ...]:
     """Return how many rows each chunk has, and refuse what is not finite."""
-    found = gather(_size_and_fault, X, finite=finite)
+    found = gather_chunks(_size_and_fault, X, finite=finite)
     sizes = tuple(size for size, _ in found)
     for k, (_, fault) in enumerate(found):
         if fault:
@@ -157,7 +157,7 @@ def _check_blocks(X: Any, finite: bool) -> tuple[int, ...]:
 def _aligned(values: Any, name: str, sizes: tuple[int, ...]) -> Any:
     """Return a vector in chunks of the given sizes."""
     if any(np.isnan(size) for size in values.chunks[0]):
-        lengths = tuple(gather(len, values))
+        lengths = tuple(gather_chunks(len, values))
         values = da.Array(values.dask, values.name, (lengths,), dtype=values.dtype)
     if len(values) != sum(sizes):
         raise ValueError(f"{name} has {len(values)} entries for {sum(sizes)} rows of X: give one a row")

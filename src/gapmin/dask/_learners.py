@@ -13,8 +13,8 @@ from sklearn.dummy import DummyClassifier
 from sklearn.linear_model import LinearRegression, Ridge
 
 from gapmin.boosting.building_blocks import Learners, predict_numbers
-from gapmin.dask._chunks import matrix
-from gapmin.dask._draws import draw
+from gapmin.dask._chunks import chunked_matrix
+from gapmin.dask._draws import draw_bootstrap
 from gapmin.dask._fits import Job
 from gapmin.dask._foreign import ForeignOnDask, has_dask_fit
 from gapmin.dask._least_squares import LeastSquaresOnDask
@@ -105,7 +105,7 @@ class DaskLearners(Learners):
                 continue
             mass, random_state = float(logsumexp(log_mass[part.columns])), np.random.RandomState([seed, k])
             if self.resample:
-                drawn = draw(self.rows, part, log_weight, mass, random_state)
+                drawn = draw_bootstrap(self.rows, part, log_weight, mass, random_state)
                 jobs.append(Job(part, drawn, float(np.log(part.size)), random_state))
             else:
                 jobs.append(Job(part, log_weight, mass, random_state))
@@ -133,7 +133,7 @@ class DaskLearners(Learners):
         rows = self.rows
         dtype = np.dtype(np.float64) if self.classes is None else rows.y.dtype
         settings = {"learners": self._trained, "classes": self.classes, "dtype_": dtype}
-        return matrix(_predictions, rows.sizes, len(self._trained), dtype, rows.X, **settings).persist()
+        return chunked_matrix(_predictions, rows.sizes, len(self._trained), dtype, rows.X, **settings).persist()
 
 
 def _predictions(X: Any, learners: list[Any], classes: NDArray[Any] | None, dtype_: Any) -> NDArray[Any]:

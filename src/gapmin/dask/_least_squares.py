@@ -11,10 +11,13 @@ from sklearn.base import clone
 from sklearn.linear_model import Ridge
 
 from gapmin._utils.typing import Array
-from gapmin.dask._chunks import gather, total
+from gapmin.dask._chunks import gather_chunks, sum_chunks
 from gapmin.dask._fits import Job
 from gapmin.dask._rows import DaskPart, DaskRows
 from gapmin.linear.solvers import dense, weighted_gram
+
+_ROWS_OF_A_PRODUCT = 4096
+"""Rows that are multiplied at a time."""
 
 
 class LeastSquaresOnDask:
@@ -37,7 +40,7 @@ class LeastSquaresOnDask:
         """Return the learners of jobs that have their weights in common, after one pass."""
         rows = self.rows
         largest = max(job.log_mass for job in jobs)
-        sums = total(
+        sums = sum_chunks(
             _moments,
             rows.X,
             rows.y,
@@ -54,7 +57,7 @@ class LeastSquaresOnDask:
         if self._shift is None:
             y: Any = self.rows.y
             first = int(np.argmax(np.array(self.rows.sizes) > 0))
-            (self._shift,) = gather(_column_means, self.rows.X.blocks[first], y.blocks[first])
+            (self._shift,) = gather_chunks(_column_means, self.rows.X.blocks[first], y.blocks[first])
         return self._shift
 
     def _solve(self, part: DaskPart, moments: Array, log_mass: float) -> Any:
@@ -115,11 +118,11 @@ def _moments(
     return results
 
 
-def _sum_of_squares(X: Any, y: Array, weight: Array, shift: Array, block: int = 4096) -> Array:
+def _sum_of_squares(X: Any, y: Array, weight: Array, shift: Array) -> Array:
     size = X.shape[1] + 2
     result = np.zeros((size, size))
-    for start in range(0, y.size, block):
-        rows = slice(start, start + block)
+    for start in range(0, y.size, _ROWS_OF_A_PRODUCT):
+        rows = slice(start, start + _ROWS_OF_A_PRODUCT)
         z = np.empty((y[rows].size, size))
         z[:, :-2] = dense(X[rows])
         z[:, -2] = y[rows]

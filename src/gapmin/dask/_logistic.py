@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 
 from gapmin._utils.typing import Array
-from gapmin.dask._chunks import total
+from gapmin.dask._chunks import sum_chunks
 from gapmin.dask._fits import Job
 from gapmin.dask._rows import DaskRows, select
 from gapmin.linear import WeightedLogisticRegression
@@ -87,7 +87,7 @@ class LogisticsOnDask:
         rows = self.rows
         different = {each.name: each for each in log_weights}
         places = {k: list(different).index(log_weights[k].name) for k in wanted}
-        sums = total(
+        sums = sum_chunks(
             logistic_sums,
             rows.X,
             rows.y,

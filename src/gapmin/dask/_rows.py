@@ -13,7 +13,7 @@ from scipy.special import logsumexp
 
 from gapmin._utils.typing import Array
 from gapmin.boosting.building_blocks import Part, TrainingRows, hashed
-from gapmin.dask._chunks import gather, matrix, vector
+from gapmin.dask._chunks import chunked_matrix, chunked_vector, gather_chunks
 from gapmin.linear.solvers import squared_norms
 
 
@@ -29,11 +29,11 @@ class DaskPart(Part):
         self.size = sum(self.sizes)
         self.columns = columns
 
-    def take(self, vector_: Any) -> Any:
+    def take(self, vector: Any) -> Any:
         """Return the entries of these rows."""
         if self.members is None:
-            return vector_
-        own = vector(_pick, self.sizes, vector_.dtype, vector_, self._rows.domain, members=self.members)
+            return vector
+        own = chunked_vector(_pick, self.sizes, vector.dtype, vector, self._rows.domain, members=self.members)
         # Dask would spread a single row to meet other chunks, and loses its way among the empty ones.
         return self.without_empty_chunks(own) if self.size == 1 else own
 
@@ -41,7 +41,7 @@ class DaskPart(Part):
     def X(self) -> Any:
         """The rows' features, in chunks of at least one row."""
         X, domain = self._rows.X, self._rows.domain
-        own = matrix(_pick, self.sizes, X.shape[1], X.dtype, X, domain, members=self.members)
+        own = chunked_matrix(_pick, self.sizes, X.shape[1], X.dtype, X, domain, members=self.members)
         return self.without_empty_chunks(own)
 
     def without_empty_chunks(self, array: Any) -> Any:
@@ -62,7 +62,7 @@ class DaskPart(Part):
 
     def project(self, direction: Array) -> tuple[Any, float]:
         """Return <direction, x> for every row, and the largest ||x||^2; one pass over X."""
-        pair = matrix(_project, self._rows.sizes, 2, np.float64, self._rows.X, direction=direction).persist()
+        pair = chunked_matrix(_project, self._rows.sizes, 2, np.float64, self._rows.X, direction=direction).persist()
         return self.take(pair[:, 0]), float(self.take(pair[:, 1]).max())
 
 
@@ -112,7 +112,7 @@ class DaskRows(TrainingRows):
     def log_mass(self, log_weight: Any) -> Array:
         """Return the logarithm of the mass of the target and of each source; one pass over the weights."""
         if self._log_mass[0] is not log_weight:
-            tables = gather(_log_mass, log_weight, self.domain, domains=self.domains)
+            tables = gather_chunks(_log_mass, log_weight, self.domain, domains=self.domains)
             self._log_mass = (log_weight, logsumexp(tables, axis=0))
         return self._log_mass[1]
 
@@ -123,28 +123,28 @@ class DaskRows(TrainingRows):
     def assemble(self, on_target: Any, on_sources: list[Any]) -> Any:
         """Return a vector of all rows from what those of the target and of each source have: vectors or numbers."""
         values = [each[0] if getattr(each, "shape", ()) == (1,) else each for each in (on_target, *on_sources)]
-        return vector(_assemble, self.sizes, np.float64, self.domain, *values, domains=self.domains)
+        return chunked_vector(_assemble, self.sizes, np.float64, self.domain, *values, domains=self.domains)
 
-    def persist(self, vector_: Any) -> Any:
+    def persist(self, vector: Any) -> Any:
         """Have a vector computed and kept by the workers; one that dies has its chunks computed again by others."""
-        return vector_.persist()
+        return vector.persist()
 
-    def to_disk(self, vector_: Any) -> None:
+    def to_disk(self, vector: Any) -> None:
         """Return None: the weights stay on the cluster, and are found again from the learners of each round."""
         return
 
     def fingerprint(self) -> dict[str, str]:
         """Return by name what tells these rows from others, chunks included; one pass over X."""
         vectors = {"y": self.y, "sample_domain": self.domain, "sample_weight": self.weight}
-        found = gather(_hashes, self.X, *vectors.values())
+        found = gather_chunks(_hashes, self.X, *vectors.values())
         by_name = zip(("X", *vectors), zip(*found, strict=True), strict=True)
         return {"sizes of the chunks": hashed(self.sizes), **{name: hashed(list(each)) for name, each in by_name}}
 
-    def scatter_to_input(self, vector_: Any, used: Any) -> Any:
+    def scatter_to_input(self, vector: Any, used: Any) -> Any:
         """Return a vector in the order of the rows that the user gave, with zeros for those not used."""
         if self.used is None:
-            return vector_
-        return vector(_put_back, self.used.chunks[0], vector_.dtype, vector_, self.used)
+            return vector
+        return chunked_vector(_put_back, self.used.chunks[0], vector.dtype, vector, self.used)
 
 
 def select(domain: NDArray[Any], members: tuple[int, ...] | None) -> Any:

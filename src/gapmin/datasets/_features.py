@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from gapmin._utils.extras import how_to_install
+from gapmin._utils.extras import install_hint
 
 from ._files import cache_folder, written_to_cache
 from ._image_sets import ARCHIVE_SIZE, images_path, load_pacs
@@ -117,14 +117,10 @@ def _run(problem: MultitaskProblem, network: str | nn.Module) -> MultitaskProble
 
 
 def _extractor(network: str | nn.Module) -> nn.Module:
-    try:
+    with install_hint("deep", "features are computed with PyTorch, which is not installed"):
         from torch import nn
 
         from gapmin.deep.weights import pretrained
-    except ImportError as error:
-        raise ImportError(
-            f"features are computed with PyTorch, which is not installed: {how_to_install('deep')}"
-        ) from error
     if network == "alexnet-features":
         # Without the pooling to 6 x 6, which only repeats what smaller images have.
         network = nn.Sequential(pretrained("alexnet-features").get_submodule("features"), nn.Flatten())

@@ -8,9 +8,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Protocol
 
-from gapmin._utils.extras import how_to_install
+from gapmin._utils.extras import install_hint
 
 DATA_VARIABLE, CACHE_VARIABLE, OFFLINE_VARIABLE = "GAPMIN_DATA", "GAPMIN_CACHE", "GAPMIN_OFFLINE"
 """The environment variables: the user's own folder, another place for the cache, and any value to forbid downloads."""
@@ -43,7 +43,8 @@ class FromUrl:
 
     def write(self, path: Path, *, progress: bool) -> None:
         """Write the file to `path`, and nothing at all if its content has another checksum."""
-        pooch = _pooch(f"{self.url} is downloaded")
+        with install_hint("data", f"{self.url} is downloaded with pooch, which is not installed"):
+            import pooch
         pooch.get_logger().setLevel("WARNING")
         bar = _Bar(path.name) if progress else None
         downloader = pooch.HTTPDownloader(progressbar=bar or False)
@@ -118,13 +119,13 @@ class DataFile:
         if found is not None:
             return found
         if self.download is None or os.environ.get(OFFLINE_VARIABLE):
-            raise FileNotFoundError(self._where_to_put(explain_download(self.download)))
+            raise FileNotFoundError(self._where_to_put(why_not_downloaded(self.download)))
         path = cache_folder() / self.path
         try:
             with written_to_cache(path) as draft:
                 self.download.write(draft, progress=progress)
         except OSError as error:
-            raise FileNotFoundError(self._where_to_put(explain_download(self.download, error))) from error
+            raise FileNotFoundError(self._where_to_put(why_not_downloaded(self.download, error))) from error
         return path.resolve()
 
     def _where_to_put(self, reason: str) -> str:
@@ -191,14 +192,12 @@ def cache_folder() -> Path:
     return Path(pooch.os_cache("gapmin"))
 
 
-def explain_download(download: Download | None, error: BaseException | None = None) -> str:
-    """Return how a missing file could be downloaded, or why not, to go on a sentence with."""
+def why_not_downloaded(download: Download | None, error: BaseException | None = None) -> str:
+    """Return why a missing file was not downloaded, to go on a sentence with."""
     if download is None:
         return ""
-    if os.environ.get(OFFLINE_VARIABLE):
-        return f", and {OFFLINE_VARIABLE} forbids to download {download.url}"
     if error is None:
-        return f", which can be downloaded from {download.url}"
+        return f", and {OFFLINE_VARIABLE} forbids to download {download.url}"
     return f", and {download.url} cannot be downloaded ({_reason(error)})"
 
 
@@ -218,14 +217,6 @@ def written_to_cache(path: Path) -> Iterator[Path]:
         yield draft
         path.parent.mkdir(parents=True, exist_ok=True)
         draft.replace(path)
-
-
-def _pooch(what: str) -> Any:
-    try:
-        import pooch
-    except ImportError as error:
-        raise ImportError(f"{what} with pooch, which is not installed: {how_to_install('data')}") from error
-    return pooch
 
 
 class _Bar:

@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from gapmin._utils.extras import how_to_install
+from gapmin._utils.extras import install_hint
 
 from ._reading import decoding
 
@@ -99,10 +99,8 @@ def _read_all(pictures: Sequence[ImageFile], size: int | None, where: Path) -> L
 
 def _read(picture: ImageFile, size: int | None, where: Path) -> NDArray[np.uint8]:
     """Return the colours (3, H, W) of an image."""
-    try:
+    with install_hint("data", "images are read with Pillow, which is not installed"):
         from PIL import Image
-    except ImportError as error:
-        raise ImportError(f"images are read with Pillow, which is not installed: {how_to_install('data')}") from error
     with decoding(where / picture.task / picture.label / picture.name):
         image = Image.open(io.BytesIO(picture.read())).convert("RGB")
     if size is not None and image.size != (size, size):

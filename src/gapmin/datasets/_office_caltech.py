@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import cache
 from itertools import permutations
 from pathlib import Path
-from typing import Any, Literal, get_args, overload
+from typing import Literal, get_args, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,12 +13,11 @@ from sklearn.decomposition import PCA
 from sklearn.preprocessing import StandardScaler
 
 from ._decomposed import decomposed_problem, fixed_signs
-from ._problem import TransferProblem, read_only
+from ._problem import LabelledRows, TransferProblem, read_only
 from ._reading import first_values, read_mat
 from .catalogue import find_file
 
 DomainLetter = Literal["A", "C", "D", "W"]
-Pictures = tuple[NDArray[Any], NDArray[np.int64]]
 
 CLASS_PAIRS = ((1, 2), (3, 4), (5, 6), (7, 8), (9, 10))
 N_BINS = 800
@@ -140,7 +139,7 @@ def _components(
 
 
 @cache
-def _read(path: Path) -> Pictures:
+def _read(path: Path) -> LabelledRows:
     """Return 800 counts a picture and its class, 1 to 10."""
     arrays = read_mat(path, "fts", "labels")
     counts, labels = arrays["fts"], arrays["labels"].ravel()

@@ -13,7 +13,7 @@ from .catalogue import data_set
 
 Collection = Literal["pacs", "office"]
 N_FEATURES = 2048
-_DATA_SETS = {"pacs": "pacs-resnet50", "office": "office-resnet50"}
+_DATA_SET_OF = {"pacs": "pacs-resnet50", "office": "office-resnet50"}
 _TASKS = {"pacs": PACS_TASKS, "office": ("amazon", "dslr", "webcam")}
 
 
@@ -52,7 +52,7 @@ def load_resnet50_features(collection: Collection) -> MultitaskProblem:
     """
     if collection not in get_args(Collection):
         raise ValueError(f"collection is {collection!r}: use {' or '.join(map(repr, get_args(Collection)))}")
-    published = data_set(_DATA_SETS[collection])
+    published = data_set(_DATA_SET_OF[collection])
     path = published.files[0].find()
     with decoding(path), np.load(path, allow_pickle=False) as arrays:
         features, domain, label = (arrays[name] for name in ("features", "domain", "label"))

@@ -6,7 +6,7 @@ import os
 from collections.abc import Mapping
 from pathlib import Path
 
-from ._files import DATA_VARIABLE, DataFile, DataSet, cache_folder, explain_download, search_folders
+from ._files import DATA_VARIABLE, DataFile, DataSet, cache_folder, search_folders, why_not_downloaded
 from ._mlxtend import read_autompg
 from ._published import DATA_SETS
 
@@ -17,7 +17,6 @@ __all__ = [
     "DataSet",
     "cache_folder",
     "data_set",
-    "explain_missing",
     "fetch",
     "find_file",
     "missing_files",
@@ -63,18 +62,9 @@ def missing_files(name: str) -> list[DataFile]:
     return data_set(name).missing()
 
 
-def explain_missing(name: str) -> str:
-    """Return which files of a data set are missing, where to get them and where to put them; "" if none is missing."""
-    return _explain(name, dict.fromkeys(missing_files(name), ""))
-
-
 def _explain(name: str, reasons: Mapping[DataFile, str]) -> str:
-    """Return the message about missing files, with the reason why each was not downloaded."""
-    if not reasons:
-        return ""
-    lines = [
-        f"  {file.path}: {file.origin}{reason or explain_download(file.download)}" for file, reason in reasons.items()
-    ]
+    """Return where to get the files that are missing, and where to put them; each with why it was not downloaded."""
+    lines = [f"  {file.path}: {file.origin}{reason}" for file, reason in reasons.items()]
     folders = " nor in ".join(map(str, search_folders()))
     there = (
         "in one of these folders"
@@ -113,7 +103,7 @@ def fetch(name: str, *, progress: bool = False) -> list[Path]:
             paths.append(file.find(progress=progress))
         except FileNotFoundError as error:
             if not file.optional:
-                reasons[file] = explain_download(file.download, error.__cause__)
+                reasons[file] = why_not_downloaded(file.download, error.__cause__)
     if reasons:
         raise FileNotFoundError(_explain(name, reasons))
     return paths

@@ -13,12 +13,12 @@ from sklearn.utils import check_random_state
 from gapmin._utils.typing import Array
 from gapmin.linear._logistic import WeightedLogisticRegression
 from gapmin.linear._losses import LOSS_BY_NAME, MARGIN_LOSSES, Loss, Power, log_loss
-from gapmin.linear._matrix import in_unit, largest, squared_norms, stack, unit
+from gapmin.linear._matrix import away_from_zero, dense, in_unit, largest, squared_norms, stack, unit
 from gapmin.linear._problem import WeightedRows
 
-_RANDOM_STARTS, _RACE, _LEADERS = 8, 30, 8
+_RANDOM_STARTS, _SCREENING_STEPS, _KEPT_STARTS = 8, 30, 8
 _WIDTHS = np.array([0.01, 3e-3, 1e-3, 1e-4, 1e-5])
-"""Widths of the softened kinks, in the largest score; wider ones melt hills together and lead to the wrong one."""
+"""Widths of the softened kinks, in the largest score; wider ones make one maximum of several, and the wrong one."""
 
 ColumnObjective = Callable[[Array], tuple[Array, Array]]
 
@@ -26,23 +26,23 @@ ColumnObjective = Callable[[Array], tuple[Array, Array]]
 def search_ball(
     loss: str, target: WeightedRows, source: WeightedRows, radius: float, max_iter: int, random_state: Any
 ) -> tuple[float, Array]:
-    """Climb L_T - L_S and L_S - L_T from every start; return the best value found and its h."""
+    """Maximise L_T - L_S and L_S - L_T by ascent from every start; return the best value found and its h."""
     function = LOSS_BY_NAME[loss]
     units = _Units(function, target, source)
     X, y, weight = units.stacked
     radius = radius / units.of_hypothesis
     difference = _objective(function, X, y, weight)
-    # At a kink a subgradient may point nowhere useful, so a loss with kinks is climbed softened first.
+    # At a kink a subgradient may point nowhere useful, so a loss with kinks is maximised softened first.
     widest = radius * float(np.sqrt(np.max(squared_norms(X))))
     softened = [] if function.smooth else [_objective(function, X, y, weight, width) for width in widest * _WIDTHS]
     first, *others = [*softened, difference]
     starts = _starts(loss, X, y, weight, radius, max_iter, random_state)
     sign, H = np.repeat([1.0, -1.0], starts.shape[1]), np.hstack([starts, starts])
-    # A short race of all, then the whole way for those that lead; climbers of equal height are on one hill.
-    H = _ascend(first, H, sign, radius, min(max_iter, _RACE))
+    # A few steps from all starts, then all steps from the best; equal values are one local maximum.
+    H = _ascend(first, H, sign, radius, min(max_iter, _SCREENING_STEPS))
     height = sign * first(H)[0]
-    leaders = np.unique(np.round(-height / tiny(np.max(np.abs(height))), 5), return_index=True)[1][:_LEADERS]
-    every, H, sign = [starts, H], H[:, leaders], sign[leaders]
+    kept = np.unique(np.round(-height / away_from_zero(np.max(np.abs(height))), 5), return_index=True)[1][:_KEPT_STARTS]
+    every, H, sign = [starts, H], H[:, kept], sign[kept]
     for stage in (first, *others):
         H = _ascend(stage, H, sign, radius, max_iter, tol=1e-10 if stage is difference else 1e-6)
         every.append(H)
@@ -52,7 +52,7 @@ def search_ball(
 
 
 def _starts(loss: str, X: Any, y: Array, weight: Array, radius: float, max_iter: int, random_state: Any) -> Array:
-    """Return the hypotheses to climb from, in columns; with each its opposite."""
+    """Return the hypotheses to start from, in columns; with each its opposite."""
     n_columns = X.shape[1]
     if loss in MARGIN_LOSSES:
         # Sec. 4.1.2: the relabelled classification, regularised by balls of several radii.
@@ -64,7 +64,7 @@ def _starts(loss: str, X: Any, y: Array, weight: Array, radius: float, max_iter:
     slope = _objective(LOSS_BY_NAME[loss], X, y, weight)(np.zeros((n_columns, 1)))[1]
     random = check_random_state(0 if random_state is None else random_state).normal(size=(n_columns, _RANDOM_STARTS))
     ends = np.hstack([likely, slope, random])
-    ends = ends * (radius / tiny(_norm(ends)))
+    ends = ends * (radius / away_from_zero(_norm(ends)))
     return np.hstack([likely, -likely, ends, -ends, np.zeros((n_columns, 1))])
 
 
@@ -96,18 +96,18 @@ def _objective(loss: Loss, X: Any, y: Array, weight: Array, width: float = 0.0) 
 def _ascend(
     objective: ColumnObjective, H: Array, sign: Array, radius: Array | float, max_iter: int, tol: float = 1e-10
 ) -> Array:
-    """Climb sign * objective from every column of H at once, each on its own ball; no step goes down."""
+    """Maximise sign * objective from every column of H at once, each on its own ball; no step goes down."""
 
     def evaluate(H: Array) -> tuple[Array, Array]:
         value, gradient = objective(H)
         return sign * value, sign * gradient
 
     def project(H: Array) -> Array:
-        return H * np.minimum(1, radius / tiny(_norm(H)))
+        return H * np.minimum(1, radius / away_from_zero(_norm(H)))
 
     H = project(H)
     value, gradient = evaluate(H)
-    step = radius / tiny(_norm(gradient))
+    step = radius / away_from_zero(_norm(gradient))
     for _ in range(max_iter):
         proposal = project(H + step * gradient)
         move = proposal - H
@@ -119,7 +119,7 @@ def _ascend(
         value = np.where(better, new_value, value)
         gradient = np.where(better, new_gradient, gradient)
         # Longer after success, shorter after failure; a step far beyond the ball only turns h into the gradient.
-        step = np.minimum(np.where(better, 2, 0.25) * step, 1e3 * radius / tiny(_norm(gradient)))
+        step = np.minimum(np.where(better, 2, 0.25) * step, 1e3 * radius / away_from_zero(_norm(gradient)))
     return H
 
 
@@ -134,9 +134,9 @@ def largest_squared(target: WeightedRows, source: WeightedRows, radius: float) -
 
 def _squared_ends(X: Any, y: Array, weight: Array, radius: float) -> Array:
     """Return, in columns, where L_T - L_S of the squared loss is largest and where it is smallest."""
-    Z, lift = _row_space(X)
+    Z, basis = _row_space(X)
     A, b = Z.T @ (weight[:, None] * Z), Z.T @ (weight * y)
-    return np.asarray(lift @ np.column_stack([_largest_on_ball(s * A, s * b, radius) for s in (1, -1)]))
+    return np.asarray(basis @ np.column_stack([_largest_on_ball(s * A, s * b, radius) for s in (1, -1)]))
 
 
 def _largest_on_ball(A: Array, b: Array, radius: float) -> Array:
@@ -215,16 +215,16 @@ def _stack(target: WeightedRows, source: WeightedRows) -> tuple[Any, Array, Arra
 
 
 def _row_space(X: Any) -> tuple[Array, Any]:
-    """Return dense Z and a matrix with orthonormal columns so that X = Z lift'; no wider than X is long.
+    """Return dense Z and a matrix with orthonormal columns so that X = Z basis'; no wider than X is long.
 
-    What is orthogonal to every row changes no score, so h = lift a loses nothing.
+    What is orthogonal to every row changes no score, so h = basis a loses nothing.
     """
     n_rows, n_columns = X.shape
     if n_columns <= n_rows:
-        return (X.toarray() if sp.issparse(X) else X), np.eye(n_columns)
+        return dense(X), np.eye(n_columns)
     if not sp.issparse(X):
-        lift, R = np.linalg.qr(X.T)
-        return R.T, lift
+        basis, R = np.linalg.qr(X.T)
+        return R.T, basis
     eigenvalues, U = np.linalg.eigh((X @ X.T).toarray())
     kept = eigenvalues > 1e-13 * max(eigenvalues[-1], np.finfo(float).tiny)
     root = np.sqrt(eigenvalues[kept])
@@ -233,12 +233,3 @@ def _row_space(X: Any) -> tuple[Array, Any]:
 
 def _norm(H: Array) -> Array:
     return np.asarray(np.linalg.norm(H, axis=0))
-
-
-def tiny(x: Any) -> Any:
-    """Return `x` kept off 0, to divide by."""
-    return np.maximum(x, 1e-200)
-
-
-def scale_rows(X: Any, by: Array) -> Any:
-    return sp.diags(by) @ X if sp.issparse(X) else by[:, None] * X

@@ -19,8 +19,9 @@ one linear solve with its Hessian, by the implicit function theorem.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -37,20 +38,19 @@ _RESOLVED = 1e-14
 """What can be known of a sum of numbers of about 1."""
 
 
-class PsiObjective(Protocol):
+class PsiObjective(ABC):
     """F(Psi) for arrays Psi of one shape."""
 
-    @property
-    def width(self) -> Any:
-        """What squared distances are divided by: a number, or one for each entry."""
+    width: Any = 1.0
+    """What squared distances are divided by: a number, or one for each entry."""
+    step: float | None = None
+    """The length of a step that never raises F; None has it searched for."""
 
-    @property
-    def step(self) -> float | None:
-        """The length of a step that never raises F; None has it searched for."""
-
+    @abstractmethod
     def evaluate(self, psi: Array) -> tuple[float, Array]:
         """Return F and its derivative."""
 
+    @abstractmethod
     def project(self, psi: Array) -> Array:
         """Return the nearest allowed Psi."""
 
@@ -211,26 +211,35 @@ class WeightGroups:
         return new
 
 
-class WeightsObjective:
-    """Psi = Gamma, by groups of rows; r is ||Gamma||^2."""
+class OverGroups(PsiObjective):
+    """Psi = Gamma, by groups of rows, for h* fitted under these weights; distances are measured as ||Gamma||."""
 
-    step = None
-
-    def __init__(
-        self, fit: InnerProblem, gap: TwoDomainGap, groups: WeightGroups, multiplicity: Array, lam1: float, lam2: float
-    ) -> None:
-        self.fit, self.gap, self.groups, self.width = fit, gap, groups, groups.count
-        self.multiplicity, self.lam1, self.lam2 = multiplicity, lam1, lam2
+    def __init__(self, fit: InnerProblem, groups: WeightGroups) -> None:
+        self.fit, self.groups, self.width = fit, groups, groups.count
 
     def project(self, psi: Array) -> Array:
         """Return the nearest allowed weights."""
         return self.groups.project(psi)
 
-    def evaluate(self, psi: Array) -> tuple[float, Array]:
-        """Return value and derivative; that of the inner minimum is the loss of each row."""
+    def fit_under(self, psi: Array) -> tuple[Array, Array, Array]:
+        """Return the weight of each row, h* under these weights, and its loss on each row."""
         gamma = self.groups.gamma(psi)
         h = self.fit.fit(gamma)
-        losses = self.fit.loss.value(np.asarray(self.fit.X @ h), self.fit.y)
+        return gamma, h, self.fit.loss.value(np.asarray(self.fit.X @ h), self.fit.y)
+
+
+class WeightsObjective(OverGroups):
+    """The training loss under Gamma, the gap, and r = ||Gamma||^2."""
+
+    def __init__(
+        self, fit: InnerProblem, gap: TwoDomainGap, groups: WeightGroups, multiplicity: Array, lam1: float, lam2: float
+    ) -> None:
+        super().__init__(fit, groups)
+        self.gap, self.multiplicity, self.lam1, self.lam2 = gap, multiplicity, lam1, lam2
+
+    def evaluate(self, psi: Array) -> tuple[float, Array]:
+        """Return value and derivative; that of the inner minimum is the loss of each row."""
+        gamma, h, losses = self.fit_under(psi)
         value = float(gamma @ losses) + self.fit.ridge * float(h @ h)
         gradient = losses
         if self.lam1 > 0:
@@ -293,11 +302,11 @@ def assign_folds(domain: NDArray[np.int64], y: Array | None, n_folds: int, rando
     strata = np.unique(
         np.column_stack([domain, np.zeros(domain.size) if y is None else y]), axis=0, return_inverse=True
     )
-    dealt = 0
+    n_assigned = 0
     for each in range(len(strata[0])):
         rows = np.flatnonzero(strata[1].ravel() == each)
-        fold[random.permutation(rows)] = (dealt + np.arange(rows.size)) % n_folds
-        dealt += rows.size
+        fold[random.permutation(rows)] = (n_assigned + np.arange(rows.size)) % n_folds
+        n_assigned += rows.size
     smallest = min(np.unique(fold[part]).size for part in (domain < 0, domain > 0))
     if smallest < 2:
         raise ValueError(

@@ -13,15 +13,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gapmin._utils.typing import Array
-from gapmin.linear._bilevel import InnerProblem, WeightGroups, minimise_psi
+from gapmin.linear._bilevel import InnerProblem, OverGroups, WeightGroups, minimise_psi
 from gapmin.linear._bounds import Constants
 from gapmin.linear._losses import Loss
 
 _WEIGHT_STEPS = 200
 
 
-class BoundObjective:
-    """Psi = theta: the right-hand side of the theorem, with its derivative.
+class BoundObjective(OverGroups):
+    """The right-hand side of the theorem, with its derivative.
 
     Parameters
     ----------
@@ -34,18 +34,14 @@ class BoundObjective:
     delta : float
     """
 
-    step = None
-
     def __init__(self, fit: InnerProblem, groups: WeightGroups, apart: Array, c: Constants, delta: float) -> None:
-        self.fit, self.groups, self.apart, self.width = fit, groups, apart, groups.count
-        self.stability = c.change
+        super().__init__(fit, groups)
+        self.apart, self.stability = apart, c.change
         self.concentration = (2 * c.change + c.B) * float(np.sqrt(np.log(1 / delta) / 2))
 
     def evaluate(self, psi: Array) -> tuple[float, Array]:
         """Return the bound and its derivative."""
-        gamma = self.groups.gamma(psi)
-        h = self.fit.fit(gamma)
-        losses = self.fit.loss.value(np.asarray(self.fit.X @ h), self.fit.y)
+        gamma, h, losses = self.fit_under(psi)
         squares = float(gamma @ gamma)
         value = float(gamma @ losses) + float(psi @ self.apart)
         value += self.stability * squares + self.concentration * float(np.sqrt(squares))
@@ -53,10 +49,6 @@ class BoundObjective:
         moved, _ = self.fit.pull_back(-2 * self.fit.ridge * h)
         spread = (2 * self.stability + self.concentration / np.sqrt(squares)) * gamma
         return value, self.groups.back(losses + moved + spread) + self.apart
-
-    def project(self, psi: Array) -> Array:
-        """Return the nearest point of the simplex, distances measured as ||Gamma||."""
-        return self.groups.project(psi)
 
 
 def weigh_by_bound(

@@ -20,7 +20,7 @@ from gapmin.linear._problem import FACTOR_LIMIT, Problem, Solution, WeightedRows
 from gapmin.linear._solver import Metric, minimise, weighted_gram
 
 GRADIENT_TOLERANCE = 1e-8
-"""What a smooth fit promises; it aims lower."""
+"""The gradient that a smooth fit may end with; it aims lower."""
 
 _WORTH_REDUCING = 200
 """Below this many parameters a smooth fit is as fast with all of its features."""
@@ -69,7 +69,7 @@ def solve(problem: Problem, start: Array | None = None) -> Solution:
     small = h.size <= FACTOR_LIMIT
     # What the arithmetic can resolve of a gradient that is the difference of large forces.
     force = max(size, 2 * float(np.abs(problem.P).max()) * float(np.abs(problem.C).max()))
-    tol, promise = max(_NEAR, 1e-14 * force), max(GRADIENT_TOLERANCE, 1e-13 * force)
+    tol, accepted = max(_NEAR, 1e-14 * force), max(GRADIENT_TOLERANCE, 1e-13 * force)
     last: Metric | None = None
     if not (quadratic and small):
         # With a factor at hand Newton's method finishes what jitters near the end of the quasi-Newton one.
@@ -89,9 +89,9 @@ def solve(problem: Problem, start: Array | None = None) -> Solution:
             break
         h, size, value, gradient = closer, smaller, new_value, new_gradient
     # Large features leave a large gradient where there is nothing left to gain.
-    if size > promise and not (small and last and float(gradient @ last.solve(gradient)) <= _NOTHING * abs(value)):
+    if size > accepted and not (small and last and float(gradient @ last.solve(gradient)) <= _NOTHING * abs(value)):
         warnings.warn(
-            f"the fit ended with a gradient of {size:.1e}, above {promise:.0e}: bring the features to one scale",
+            f"the fit ended with a gradient of {size:.1e}, above {accepted:.0e}: bring the features to one scale",
             ConvergenceWarning,
             stacklevel=3,
         )

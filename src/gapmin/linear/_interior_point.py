@@ -11,7 +11,6 @@ import warnings
 from operator import itemgetter
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.linalg import lstsq
 from scipy.linalg.lapack import dpotrf, dpotrs
 from sklearn.exceptions import ConvergenceWarning
@@ -21,7 +20,7 @@ from gapmin.linear._matrix import dense
 from gapmin.linear._problem import Problem, Solution
 
 GAP_TOLERANCE = 1e-12
-"""The duality gap that a fit promises, relative to an objective above 1; it aims a hundred times lower."""
+"""The duality gap that a fit may end with, relative to an objective above 1; it aims a hundred times lower."""
 
 _DENSE_LIMIT = 12_000
 """Above this many parameters the matrix of a step would take more than a gigabyte."""
@@ -52,8 +51,8 @@ class Dual:
         )
         self.scale = 1 / float(self.high.mean())
         self.low, self.high = self.low * self.scale, self.high * self.scale
-        self.pull = 2 * self.scale * problem.P
-        self.loosen = np.linalg.inv(self.pull)
+        self.hessian = 2 * self.scale * problem.P
+        self.inverse = np.linalg.inv(self.hessian)
         self.centre_score = self.score(problem.C)
         self.value = 0.0
 
@@ -73,12 +72,12 @@ class Dual:
             return np.asarray(self.X[0].T @ (self.sign * a))[None]
         return np.stack([np.asarray(X.T @ v) for X, v in zip(self.X, self.parts(self.sign * a), strict=True)])
 
-    def gap(self, H: Array, score: Array, a: Array, pulled: Array) -> float:
-        """Return primal minus dual objective in the scale of the problem, for score(H) and pulled = back(a)."""
+    def gap(self, H: Array, score: Array, a: Array, sums: Array) -> float:
+        """Return primal minus dual objective in the scale of the problem, for score(H) and sums = back(a)."""
         away = H - self.problem.C
         excess = self.bend - score
-        primal = np.maximum(self.high * excess, self.low * excess).sum() + 0.5 * np.vdot(away, self.pull @ away)
-        dual = a @ (self.bend - self.centre_score) - 0.5 * np.vdot(pulled, self.loosen @ pulled)
+        primal = np.maximum(self.high * excess, self.low * excess).sum() + 0.5 * np.vdot(away, self.hessian @ away)
+        dual = a @ (self.bend - self.centre_score) - 0.5 * np.vdot(sums, self.inverse @ sums)
         self.value = float(dual) / self.scale
         return float(primal - dual) / self.scale
 
@@ -88,8 +87,8 @@ def interior_point(problem: Problem) -> Solution:
     """Minimise, over rows of positive weight.
 
     With e = bend - sign <h, x> split into over - under, both at least 0, the conditions are (high - a) over = mu,
-    (a - low) under = mu and pull (H - C) = back(a), with mu going to 0. `room` holds high - a and a - low, `slack` over
-    and under.
+    (a - low) under = mu and hessian (H - C) = back(a), with mu going to 0. `room` holds high - a and a - low, `slack`
+    over and under.
     """
     if np.prod(problem.shape) > _DENSE_LIMIT:
         raise ValueError(
@@ -98,7 +97,7 @@ def interior_point(problem: Problem) -> Solution:
         )
     dual = Dual(problem)
     H, score, a, slack = _start(dual)
-    pulled = dual.back(a)
+    sums = dual.back(a)
     n_pairs = 2 * a.size
     best, try_below = (np.inf, H), _TRY_ACTIVE_SET
     for _ in range(80):
@@ -118,7 +117,7 @@ def interior_point(problem: Problem) -> Solution:
         factor, failed = dpotrf(problem.gram(dual.parts(D), dual.scale), lower=1, overwrite_a=1, clean=0)
         if failed:
             break  # as far as the arithmetic goes
-        residual = pulled - dual.pull @ (H - problem.C)
+        residual = sums - dual.hessian @ (H - problem.C)
         off = dual.bend - score - (slack[0] - slack[1])
 
         def newton(
@@ -140,7 +139,7 @@ def interior_point(problem: Problem) -> Solution:
         dH, d_score, da, d_slack = newton(sigma * mu - products - _SIDES * da * d_slack)
         far = min(1.0, max(0.995, 1 - mu) * _longest(room, _SIDES * da, slack, d_slack))
         H, score, a = H + far * dH, score + far * d_score, a + far * da
-        pulled = pulled + far * (dual.pull @ dH - residual)  # back(da), by the equation that dH solves
+        sums = sums + far * (dual.hessian @ dH - residual)  # back(da), by the equation that dH solves
         slack = np.maximum(slack + far * d_slack, _TINY)
     error, H = best
     if not error <= GAP_TOLERANCE * max(1.0, abs(dual.value)):
@@ -193,18 +192,19 @@ def active_set(dual: Dual, room: Array, slack: Array, last: bool) -> tuple[float
         a = np.where(on_kink, 0.0, settled)
         solved: Array = np.empty(0)
         if free.size:
-            B = _rows_of(dual, on_kink) * dual.sign[free, None]
-            kernel = (B @ B.T) * dual.loosen[np.ix_(task[free], task[free])]
-            left = dual.bend[free] - dual.score(dual.problem.C + dual.loosen @ dual.back(a))[free]
+            parts = zip(dual.X, np.split(on_kink, dual.ends), strict=True)
+            B = np.vstack([dense(X[rows]) for X, rows in parts]) * dual.sign[free, None]
+            kernel = (B @ B.T) * dual.inverse[np.ix_(task[free], task[free])]
+            left = dual.bend[free] - dual.score(dual.problem.C + dual.inverse @ dual.back(a))[free]
             found = _solve_symmetric(kernel, left, last)
             if found is None:
                 break
             solved = found
             a[free] = np.clip(solved, dual.low[free], dual.high[free])
-        pulled = dual.back(a)
-        H = dual.problem.C + dual.loosen @ pulled
+        sums = dual.back(a)
+        H = dual.problem.C + dual.inverse @ sums
         score = dual.score(H)
-        gap = dual.gap(H, score, a, pulled)
+        gap = dual.gap(H, score, a, sums)
         better = gap < 0.5 * best[0]
         best = min(best, (gap, H), key=itemgetter(0))
         excess = dual.bend - score
@@ -215,10 +215,6 @@ def active_set(dual: Dual, room: Array, slack: Array, last: bool) -> tuple[float
         settled[crossed] = np.nan
         settled[free[outside]] = a[free[outside]]
     return best
-
-
-def _rows_of(dual: Dual, chosen: NDArray[np.bool_]) -> Array:
-    return np.vstack([dense(X[rows]) for X, rows in zip(dual.X, np.split(chosen, dual.ends), strict=True)])
 
 
 def _solve_symmetric(kernel: Array, right: Array, last: bool) -> Array | None:

@@ -137,10 +137,7 @@ class WeightedLogisticRegression(LinearClassifierMixin, SparseCoefMixin, BaseEst
             Rows to predict.
         """
         check_is_fitted(self)
-        margin = self.decision_function(X)
-        if margin.ndim == 1:
-            margin = np.column_stack([np.zeros_like(margin), margin])
-        return softmax(margin, axis=1)
+        return margin_probabilities(self.decision_function(X))
 
     def predict_log_proba(self, X: Any) -> Array:
         """Return the logarithm of `predict_proba`.
@@ -156,6 +153,13 @@ class WeightedLogisticRegression(LinearClassifierMixin, SparseCoefMixin, BaseEst
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         return tags
+
+
+def margin_probabilities(margin: Array) -> Array:
+    """Return the probabilities of the classes whose log-odds these are; of two classes, those of the second."""
+    if margin.ndim == 1:
+        margin = np.column_stack([np.zeros_like(margin), margin])
+    return softmax(margin, axis=1)
 
 
 def tolerance(template: WeightedLogisticRegression, objective: LogisticObjective) -> float:

@@ -12,9 +12,10 @@ from numpy.typing import NDArray
 
 from gapmin._utils.typing import Array
 from gapmin.linear._losses import log_loss
+from gapmin.linear._matrix import dense
 from gapmin.linear._solver import CentredMetric, CholeskyMetric, DiagonalMetric, Metric, weighted_gram
 
-_FACTOR_LIMIT = 500
+_MOST_FACTORED = 500
 """Above this many features a d x d factor costs more than it saves."""
 
 _COUPLED_LIMIT, _COUPLED_LIMIT_WHEN_SLOW = 150, 1500
@@ -132,7 +133,7 @@ class LogisticObjective:
         """
         probability = self._curvature
         own = self._own_curvature(bound)
-        if self.X.shape[1] > _FACTOR_LIMIT:
+        if self.X.shape[1] > _MOST_FACTORED:
             return DiagonalMetric(np.concatenate([self._diagonal(column) for column in own.T]))
         affordable = _COUPLED_LIMIT if attempt < 3 else _COUPLED_LIMIT_WHEN_SLOW
         if bound or self.binary or self.n_parameters > affordable:
@@ -153,7 +154,7 @@ class LogisticObjective:
         Of features less their mean, where there is an intercept: those far from 0 leave no digits for how they vary.
         """
         n, d = self.X.shape
-        if d > _FACTOR_LIMIT or self.n_parameters > _COUPLED_LIMIT_WHEN_SLOW:
+        if d > _MOST_FACTORED or self.n_parameters > _COUPLED_LIMIT_WHEN_SLOW:
             return None
         own = self._own_curvature(bound=False).sum(axis=1, dtype=np.float64)
         total = float(own.sum())
@@ -163,9 +164,8 @@ class LogisticObjective:
         table: Array = np.zeros((self.n_parameters, self.n_parameters))
         for start in range(0, n, _EXACT_ROWS):
             rows = slice(start, start + _EXACT_ROWS)
-            X = self.X[rows].toarray() if sp.issparse(self.X) else self.X[rows]
             probability = self._curvature[rows].astype(np.float64)
-            table += self._coupled(X - mean, self.weight[rows], probability, np.float64)
+            table += self._coupled(dense(self.X[rows]) - mean, self.weight[rows], probability, np.float64)
         return CentredMetric(CholeskyMetric([self._penalised(table)], 4, balanced=True), mean, self.fit_intercept)
 
     def _own_curvature(self, bound: bool) -> Array:
@@ -180,7 +180,7 @@ class LogisticObjective:
         One matrix for all outputs, one for each, or one diagonal for each where there are many features.
         """
         own = self._own_curvature(bound)
-        if self.X.shape[1] > _FACTOR_LIMIT:
+        if self.X.shape[1] > _MOST_FACTORED:
             return [self._diagonal(column) for column in own.T]
         if bound or self.binary or self.n_parameters > _COUPLED_LIMIT_WHEN_SLOW:
             return [self._gram(slice(None), column) for column in own.T]
@@ -197,13 +197,13 @@ class LogisticObjective:
         """
         n, d = self.X.shape
         wanted = max(per_feature * (d + 1), 1000)
-        ladder = np.cumsum(curvature, dtype=np.float64)
-        if n <= 2 * wanted or not ladder[-1] > 0:
+        cumulative = np.cumsum(curvature, dtype=np.float64)
+        if n <= 2 * wanted or not cumulative[-1] > 0:
             kept = np.flatnonzero(curvature)
             return (slice(None), curvature) if kept.size == n else (kept, curvature[kept])
-        at = np.searchsorted(ladder, (np.arange(wanted) + 0.5) * (ladder[-1] / wanted))
+        at = np.searchsorted(cumulative, (np.arange(wanted) + 0.5) * (cumulative[-1] / wanted))
         rows, times = np.unique(np.minimum(at, n - 1), return_counts=True)
-        return rows, times * (ladder[-1] / wanted)
+        return rows, times * (cumulative[-1] / wanted)
 
     def _gram(self, rows: Any, share: Array) -> Array:
         """X' diag(share) X + 2 lam I with the intercept's border."""
@@ -222,14 +222,14 @@ class LogisticObjective:
         One product, in single precision where it is for a metric only.
         """
         size = self.n_parameters // self.n_outputs
-        dense = np.ones((share.size, size), dtype=dtype)
-        dense[:, : X.shape[1]] = X.toarray() if sp.issparse(X) else X
+        with_ones = np.ones((share.size, size), dtype=dtype)
+        with_ones[:, : X.shape[1]] = dense(X)
         root = np.sqrt(share).astype(dtype)[:, None]
-        by_class = probability.astype(dtype)[:, :, None] * (root * dense)[:, None, :]
+        by_class = probability.astype(dtype)[:, :, None] * (root * with_ones)[:, None, :]
         by_class = by_class.reshape(share.size, self.n_parameters)
         hessian = -(by_class.T @ by_class).reshape(self.n_outputs, size, self.n_outputs, size).astype(np.float64)
         for a in range(self.n_outputs):
-            hessian[a, :, a] += by_class[:, a * size : (a + 1) * size].T @ (root * dense)
+            hessian[a, :, a] += by_class[:, a * size : (a + 1) * size].T @ (root * with_ones)
         if self.fit_intercept and not self.binary:
             # Shifting all intercepts alike changes nothing: give that direction some curvature.
             hessian[:, -1, :, -1] += share.sum() / self.n_outputs**2

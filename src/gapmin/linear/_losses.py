@@ -43,12 +43,12 @@ class Loss(ABC):
         """Return its second derivative in the score: 0 but for a smooth loss."""
         return np.zeros_like(score)
 
-    def lipschitz(self, size: float, Y: float = 1.0) -> float:
+    def lipschitz(self, size: float, Y: float) -> float:
         """Return rho: how fast the loss can change where no score is larger than `size`; 1 for the margin losses."""
         return 1.0
 
     @abstractmethod
-    def at_most(self, size: float, Y: float = 1.0) -> float:
+    def at_most(self, size: float, Y: float) -> float:
         """Return B: the largest loss where no score is larger than `size`."""
 
     def kinks(self, y: Array, weight: Array) -> Kinks:
@@ -83,7 +83,7 @@ class Logistic(Loss):
         small = np.exp(-np.abs(score))
         return small / (1 + small) ** 2
 
-    def at_most(self, size: float, Y: float = 1.0) -> float:
+    def at_most(self, size: float, Y: float) -> float:
         """Return log(1 + exp(size))."""
         return float(np.logaddexp(0, size))
 
@@ -101,7 +101,7 @@ class Hinge(Loss):
         """Return -y where the margin is below 1."""
         return np.where(y * score < 1, -y, 0.0)
 
-    def at_most(self, size: float, Y: float = 1.0) -> float:
+    def at_most(self, size: float, Y: float) -> float:
         """Return 1 + size."""
         return 1 + size
 
@@ -152,11 +152,11 @@ class Power(Loss):
         with np.errstate(divide="ignore"):
             return self.q * (self.q - 1) * np.abs(score - y) ** (self.q - 2)
 
-    def lipschitz(self, size: float, Y: float = 1.0) -> float:
+    def lipschitz(self, size: float, Y: float) -> float:
         """Return q (Y + size)^(q - 1): 1 for the absolute loss, 2 (Y + size) for the squared."""
         return self.q * _power(Y + size, self.q - 1)
 
-    def at_most(self, size: float, Y: float = 1.0) -> float:
+    def at_most(self, size: float, Y: float) -> float:
         """Return (Y + size)^q."""
         return _power(Y + size, self.q)
 

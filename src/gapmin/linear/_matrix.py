@@ -65,3 +65,13 @@ def unit(size: float, ordinary: float = 1e6) -> float:
 def in_unit(values: Any, by: float) -> Any:
     """Return the values divided by a unit; themselves, not a copy, where that is 1."""
     return values if by == 1 else values / by
+
+
+def away_from_zero(x: Any) -> Any:
+    """Return `x`, at least 1e-200, to divide by."""
+    return np.maximum(x, 1e-200)
+
+
+def scale_rows(X: Any, by: Array) -> Any:
+    """Return every row multiplied by its own number."""
+    return sp.diags(by) @ X if sp.issparse(X) else by[:, None] * X

@@ -106,12 +106,9 @@ class MultitaskSetting(LinearSetting):
             constants={name: float(np.mean([b.constants[name] for b in bounds])) for name in bounds[0].constants},
         )
 
-    def _task_of(self, sample_task: ArrayLike | None, n_rows: int) -> NDArray[np.intp]:
-        return known_tasks(sample_task, n_rows, self.tasks_)
-
     def _score(self, X: Any, sample_task: ArrayLike | None) -> Array:
         scores = self._scores(X)
-        return scores[np.arange(len(scores)), self._task_of(sample_task, len(scores))]
+        return scores[np.arange(len(scores)), known_tasks(sample_task, len(scores), self.tasks_)]
 
     def predict(self, X: Any, *, sample_task: ArrayLike | None = None) -> NDArray[Any]:
         """Return the predicted label of each row, by its own task's hypothesis.

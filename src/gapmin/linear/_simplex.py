@@ -9,6 +9,9 @@ import numpy as np
 from gapmin._utils.typing import Array
 from gapmin.linear._matrix import unit
 
+_TOLERANCE, _MOST_STEPS = 1e-11, 20_000
+"""The search ends where a step moves the point by no more than this, or after so many steps."""
+
 
 def project_simplex(V: Array) -> Array:
     """Return the nearest point of the simplex to each row.
@@ -60,15 +63,13 @@ def project_capped(v: Array, cap: Array, total: float = 1.0, width: Array | None
     return np.clip(v - (corners[low] + share * (corners[high] - corners[low])) * width, 0, cap)
 
 
-def minimise_on_simplex(
-    evaluate: Callable[[Array], tuple[float, Array]], n: int, *, tol: float = 1e-11, max_iter: int = 20_000
-) -> Array:
+def minimise_on_simplex(evaluate: Callable[[Array], tuple[float, Array]], n: int) -> Array:
     """Minimise a smooth convex function over the simplex: accelerated projected gradient, restarted where it rises."""
     x = np.full(n, 1 / n)
     value, slope = evaluate(x)
     scale = unit(float(np.abs(slope).max()))
     ahead, momentum, step = x, 1.0, 1.0 / scale
-    for _ in range(max_iter):
+    for _ in range(_MOST_STEPS):
         level, gradient = evaluate(ahead)
         while True:
             new = project_simplex(ahead - step * gradient)
@@ -77,7 +78,7 @@ def minimise_on_simplex(
             if new_value <= level + gradient @ move + move @ move / (2 * step) + 1e-15 * abs(level):
                 break
             step /= 2
-        if np.abs(project_simplex(new - new_gradient / scale) - new).max() <= tol:
+        if np.abs(project_simplex(new - new_gradient / scale) - new).max() <= _TOLERANCE:
             return new
         if new_value > value:
             if momentum == 1.0:

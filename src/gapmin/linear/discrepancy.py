@@ -15,9 +15,9 @@ from numpy.typing import ArrayLike
 
 from gapmin._utils.typing import Array
 from gapmin.base import check_sample_weight
-from gapmin.linear._ball import half_space, largest_squared, scale_rows, search_ball
+from gapmin.linear._ball import half_space, largest_squared, search_ball
 from gapmin.linear._losses import LOSS_BY_NAME, MARGIN_LOSSES, Loss
-from gapmin.linear._matrix import squared_norms, with_constant
+from gapmin.linear._matrix import scale_rows, squared_norms, with_constant
 from gapmin.linear._problem import WeightedRows
 from gapmin.linear.wasserstein import check_length, check_matrix, check_positive, distances_between, w1
 

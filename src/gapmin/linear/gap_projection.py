@@ -8,7 +8,7 @@ with the gap of Definition 11 (`deffr`). Its derivative goes through its two min
 from __future__ import annotations
 
 from dataclasses import KW_ONLY, dataclass, field
-from numbers import Integral, Real
+from numbers import Integral
 from typing import Any, ClassVar
 
 import numpy as np
@@ -17,18 +17,18 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from gapmin._utils.docstrings import described_as
 from gapmin._utils.typing import Array
-from gapmin.linear._bilevel import InnerProblem, TwoDomainGap, assign_folds, minimise_psi
-from gapmin.linear._exact import LEAST_PENALTY
-from gapmin.linear._matrix import MOST_FEATURES, in_unit, largest, unit
+from gapmin.linear._bilevel import InnerProblem, PsiObjective, TwoDomainGap, minimise_psi
+from gapmin.linear._matrix import MOST_FEATURES
 from gapmin.linear._setting import NumericLabels
 from gapmin.linear._solver import weighted_gram
 from gapmin.linear._transfer import TransferClassifierMixin
 from gapmin.linear.feature_transfer import PHI_LEARNT, RepresentedSetting
+from gapmin.linear.gap_weighting import GapInObjective
 
 _NO_VARIANCE = 1e-10
 
 
-class ProjectionObjective:
+class ProjectionObjective(PsiObjective):
     """Psi = P in the framework of Sec. 5.
 
     Parameters
@@ -44,8 +44,6 @@ class ProjectionObjective:
         The constant feature that is appended to P x; 0 for none.
     lam1 : float
     """
-
-    width, step = 1.0, None
 
     def __init__(
         self, X: Any, fit: InnerProblem, gap: TwoDomainGap, gamma: Array, constant: float, lam1: float
@@ -82,36 +80,18 @@ def _project(X: Any, P: Array, constant: float) -> Array:
 
 
 @dataclass(eq=False, repr=False)
-class GapProjection(RepresentedSetting):
+class GapProjection(RepresentedSetting, GapInObjective):
     """The part that classifier and regressor share."""
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "n_components": [Interval(Integral, 1, None, closed="left")],
-        "gap_data": [StrOptions({"crossfit", "train"})],
-        "lam1": [Interval(Real, 0, None, closed="left")],
-        "eta": [Interval(Real, 0, 0.5, closed="neither")],
-        "n_folds": [Interval(Integral, 2, None, closed="left")],
-        "max_iter": [Interval(Integral, 0, None, closed="left")],
-        "tol": [Interval(Real, 0, None, closed="left")],
-        "random_state": ["random_state"],
+        "n_components": [Interval(Integral, 1, None, closed="left")]
     }
 
     n_components: int = 10
     _: KW_ONLY
-    gap_data: str = "crossfit"
-    loss: str = "logistic"
-    lam: float = 0.01
-    lam1: float = 1.0
-    eta: float = 0.25
-    fit_intercept: bool = True
-    n_folds: int = 5
     max_iter: int = 50
-    tol: float = 1e-5
-    random_state: Any = None
 
     projection_: Array = field(init=False)
-    objective_history_: Array = field(init=False)
-    n_iter_: int = field(init=False)
 
     def _read(self, X: Any, *, reset: bool) -> Any:
         return np.asarray(super()._read(X, reset=reset) @ self.projection_.T)
@@ -130,9 +110,8 @@ class GapProjection(RepresentedSetting):
                 f"X has {X.shape[1]} features: the start needs a matrix of that many rows, so reduce them to "
                 f"{MOST_FEATURES} or fewer (TruncatedSVD)"
             )
-        s, size = unit(largest(X)), unit(largest(y), 10.0 if largest(y) < 1 else 1e6)
-        X, y, constant = in_unit(X, s), in_unit(y, size), self.fit_intercept / s
-        lam = self.lam if s == 1 else max(self.lam / s / s, LEAST_PENALTY)
+        X, y, s, t, lam = self._in_units(X, y)
+        constant = self.fit_intercept / s
         mean = np.asarray(X.T @ gamma)
         sizes, vectors = np.linalg.eigh(weighted_gram(X, gamma) - np.outer(mean, mean))
         # In directions in which the rows do not vary, principal components are arbitrary.
@@ -142,24 +121,14 @@ class GapProjection(RepresentedSetting):
         history: list[float] = []
         # With all components P only turns the features.
         if len(P) < n_varying and (domain > 0).any() and self.max_iter > 0:
-            fold = None
-            if self.gap_data == "crossfit":
-                fold = assign_folds(domain, None if self._numeric_labels else y, self.n_folds, self.random_state)
             Z = _project(X, P, constant)
-            objective = ProjectionObjective(
-                X,
-                InnerProblem(Z, y, self._loss, lam),
-                TwoDomainGap(Z, y, domain < 0, self._loss, self.eta * lam, fold),
-                gamma,
-                constant,
-                self.lam1,
-            )
-            objective.lam1 = 0.0
+            gap = self._gap_of_domains(Z, y, domain, lam)
+            objective = ProjectionObjective(X, InnerProblem(Z, y, self._loss, lam), gap, gamma, constant, lam1=0.0)
             starts = [P, minimise_psi(objective, P, self.max_iter, self.tol)[0]]
             objective.lam1 = self.lam1
             tried = [minimise_psi(objective, start, self.max_iter, self.tol) for start in starts]
             P, history = min(tried, key=lambda each: each[1][-1])
-        self.projection_, self.objective_history_ = P, np.array(history) * size**2
+        self.projection_, self.objective_history_ = P, np.array(history) * t**2
         self.n_iter_ = max(1, len(history) - 1)
 
     def _chosen_before(self) -> str:
@@ -223,7 +192,7 @@ class GapProjectionClassifier(TransferClassifierMixin, GapProjection):
     >>> rng = np.random.default_rng(0)
     >>> X, sample_domain = rng.normal(size=(240, 4)), np.repeat([-1, 1], [40, 200])
     >>> side = np.where(sample_domain > 0, -1, 1)
-    >>> y = X[:, 0] + side * X[:, 1] + 0.3 * rng.normal(size=240) > 0  # the second feature is turned round
+    >>> y = X[:, 0] + side * X[:, 1] + 0.3 * rng.normal(size=240) > 0  # the second feature has the opposite sign
     >>> model = GapProjectionClassifier(1, random_state=0).fit(X, y, sample_domain=sample_domain)
     >>> int(np.abs(model.projection_).argmax())
     0
@@ -252,7 +221,7 @@ class GapProjectionRegressor(NumericLabels, GapProjection):
     >>> rng = np.random.default_rng(0)
     >>> X, sample_domain = rng.normal(size=(240, 4)), np.repeat([-1, 1], [40, 200])
     >>> side = np.where(sample_domain > 0, -1, 1)
-    >>> y = X[:, 0] + side * X[:, 1]  # the second feature is turned round
+    >>> y = X[:, 0] + side * X[:, 1]  # the second feature has the opposite sign
     >>> model = GapProjectionRegressor(n_components=1, random_state=0).fit(X, y, sample_domain=sample_domain)
     >>> int(np.abs(model.projection_).argmax())
     0

@@ -36,45 +36,68 @@ from gapmin.linear.instance_weighting import WeightedSetting
 _FIRST_STEPS = 4
 
 
-@dataclass(eq=False, repr=False)
-class GapWeighting(WeightedSetting):
-    """The part that classifier and regressor share."""
+@dataclass(eq=False, repr=False, kw_only=True)
+class GapInObjective(WeightedSetting):
+    """The settings that choose something, Psi, with the gap of target and sources in the objective."""
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "level": [StrOptions({"domain", "group", "instance"})],
         "gap_data": [StrOptions({"crossfit", "train"})],
         "lam1": [Interval(Real, 0, None, closed="left")],
-        "lam2": [Interval(Real, 0, None, closed="left"), None],
         "eta": [Interval(Real, 0, 0.5, closed="neither")],
-        "target_share": [Interval(Real, 0, 1, closed="neither"), None],
-        "gamma_max": [Interval(Real, 0, 1, closed="right"), None],
         "n_folds": [Interval(Integral, 2, None, closed="left")],
         "max_iter": [Interval(Integral, 0, None, closed="left")],
         "tol": [Interval(Real, 0, None, closed="left")],
         "random_state": ["random_state"],
     }
-    __metadata_request__fit: ClassVar[dict[str, bool]] = {"sample_domain": True, "sample_group": True}
 
-    level: str = "domain"
-    _: KW_ONLY
     gap_data: str = "crossfit"
-    target_share: float | None = 0.8
+    loss: str = "logistic"
     lam: float = 0.01
     lam1: float = 1.0
-    lam2: float | None = None
     eta: float = 0.25
-    gamma_max: float | None = None
-    loss: str = "logistic"
     fit_intercept: bool = True
     n_folds: int = 5
-    max_iter: int = 30
+    max_iter: int
     tol: float = 1e-5
     random_state: Any = None
 
     objective_history_: Array = field(init=False)
+    n_iter_: int = field(init=False)
+
+    def _in_units(self, X: Any, y: Array) -> tuple[Any, Array, float, float, float]:
+        """Return features and labels of about 1, as the tolerances want them, their units, and `lam` in these."""
+        size = largest(y)
+        s, t = unit(largest(X)), unit(size, 10.0 if size < 1 else 1e6)
+        return in_unit(X, s), in_unit(y, t), s, t, self.lam if s == 1 else max(self.lam / s / s, LEAST_PENALTY)
+
+    def _gap_of_domains(self, X: Any, y: Array, domain: NDArray[np.int64], lam: float) -> TwoDomainGap:
+        fold = None
+        if self.gap_data == "crossfit":
+            fold = assign_folds(domain, None if self._numeric_labels else y, self.n_folds, self.random_state)
+        return TwoDomainGap(X, y, domain < 0, self._loss, self.eta * lam, fold)
+
+
+@dataclass(eq=False, repr=False)
+class GapWeighting(GapInObjective):
+    """The part that classifier and regressor share."""
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        "level": [StrOptions({"domain", "group", "instance"})],
+        "lam2": [Interval(Real, 0, None, closed="left"), None],
+        "target_share": [Interval(Real, 0, 1, closed="neither"), None],
+        "gamma_max": [Interval(Real, 0, 1, closed="right"), None],
+    }
+    __metadata_request__fit: ClassVar[dict[str, bool]] = {"sample_domain": True, "sample_group": True}
+
+    level: str = "domain"
+    _: KW_ONLY
+    target_share: float | None = 0.8
+    lam2: float | None = None
+    gamma_max: float | None = None
+    max_iter: int = 30
+
     lam2_: float = field(init=False)
     group_weight_: dict[Any, float] = field(init=False)
-    n_iter_: int = field(init=False)
 
     def fit(
         self,
@@ -166,20 +189,13 @@ class GapWeighting(WeightedSetting):
     def _minimise(
         self, X: Any, y: Array, domain: NDArray[np.int64], multiplicity: Array, groups: WeightGroups
     ) -> Array:
-        # In units in which features and labels are of about 1: the tolerances are made for such.
-        size = largest(y)
-        s, t = unit(largest(X)), unit(size, 10.0 if size < 1 else 1e6)
-        X, y, worth = in_unit(X, s), in_unit(y, t), t * t
-        lam = self.lam if s == 1 else max(self.lam / s / s, LEAST_PENALTY)
-        in_target = domain < 0
-        fold = None
-        if self.gap_data == "crossfit":
-            fold = assign_folds(domain, None if self._numeric_labels else y, self.n_folds, self.random_state)
+        X, y, _, t, lam = self._in_units(X, y)
+        loss_unit = t * t
+        gap = self._gap_of_domains(X, y, domain, lam)
         starts = self._starts(domain, multiplicity, groups)
         fit = InnerProblem(X, y, self._loss, lam)
-        lam2 = optimism(fit, groups.gamma(starts[0])) if self.lam2 is None else float(self.lam2) / worth
-        self.lam2_ = lam2 * worth
-        gap = TwoDomainGap(X, y, in_target, self._loss, self.eta * lam, fold)
+        lam2 = optimism(fit, groups.gamma(starts[0])) if self.lam2 is None else float(self.lam2) / loss_unit
+        self.lam2_ = lam2 * loss_unit
         outer = WeightsObjective(fit, gap, groups, multiplicity, self.lam1, lam2)
         first = min(self.max_iter, _FIRST_STEPS) if len(starts) > 1 else self.max_iter
         tried = [minimise_psi(outer, start, first, self.tol) for start in starts]
@@ -187,7 +203,7 @@ class GapWeighting(WeightedSetting):
         if len(history) > first < self.max_iter:  # the most promising start goes on
             theta, more = minimise_psi(outer, theta, self.max_iter - first, self.tol)
             history = history + more[1:]
-        self.objective_history_ = np.array(history) * worth
+        self.objective_history_ = np.array(history) * loss_unit
         return theta
 
     def _starts(self, domain: NDArray[np.int64], multiplicity: Array, groups: WeightGroups) -> list[Array]:

@@ -18,11 +18,11 @@ from sklearn.utils.validation import check_is_fitted
 from gapmin._utils.docstrings import described_as
 from gapmin._utils.typing import Array
 from gapmin.gap import PerformanceGap, RiskBound
-from gapmin.linear._bilevel import minimise_psi
+from gapmin.linear._bilevel import PsiObjective, minimise_psi
 from gapmin.linear._bounds import Form, GivenConstants, check_delta, uniform_bound
 from gapmin.linear._exact import solve, solve_unpenalised
 from gapmin.linear._losses import Loss
-from gapmin.linear._matrix import largest, unit
+from gapmin.linear._matrix import dense, largest, unit
 from gapmin.linear._problem import Problem, WeightedRows
 from gapmin.linear._setting import NumericLabels, effective_size
 from gapmin.linear._simplex import minimise_on_simplex, project_simplex
@@ -70,7 +70,7 @@ def learn_mixture(scores: Array, y: Array, weight: Array, loss: Loss) -> Array:
     return np.maximum(found.x[:k], 0) / np.maximum(found.x[:k], 0).sum()
 
 
-class MixtureObjective:
+class MixtureObjective(PsiObjective):
     """Psi = Xi in the framework of Sec. 5.
 
     min_h L_T(h) + lam ||h - <H, Xi>||^2  +  lam1 L_T(<H, Xi>)
@@ -86,8 +86,6 @@ class MixtureObjective:
         A smooth one.
     lam, lam1 : float
     """
-
-    width, step = 1.0, None
 
     def __init__(self, rows: WeightedRows, hypotheses: Array, loss: Loss, lam: float, lam1: float) -> None:
         self.rows, self.hypotheses, self.loss, self.lam, self.lam1 = rows, hypotheses, loss, lam, lam1
@@ -182,9 +180,7 @@ class HypothesisTransfer(TransferSetting):
 
     def _read_hypotheses(self, d: int) -> Array:
         """Return one row a hypothesis, with the intercept last where this model has one."""
-        given = self.hypotheses
-        if sp.issparse(given):
-            given = given.toarray()
+        given = dense(self.hypotheses)
         if isinstance(given, np.ndarray) and given.dtype != object:
             rows = list(np.atleast_2d(given))
         else:
@@ -217,7 +213,7 @@ class HypothesisTransfer(TransferSetting):
                 f"hypothesis {model!r} knows the classes {list(known)}, the target has {list(wanted)}: "
                 "give hypotheses for the same two classes"
             )
-        coef = np.atleast_2d(model.coef_.toarray() if sp.issparse(model.coef_) else model.coef_)
+        coef = np.atleast_2d(dense(model.coef_))
         intercept = np.broadcast_to(np.ravel(getattr(model, "intercept_", 0.0)), (len(coef),))
         if self.fit_intercept:
             return list(np.column_stack([coef, intercept]))

@@ -1,6 +1,6 @@
 """What other packages of gapmin build on: solvers, losses, the logistic objective, helpers for all kinds of rows."""
 
-from gapmin.linear._logistic import LogisticFits, tolerance, write_into
+from gapmin.linear._logistic import LogisticFits, margin_probabilities, tolerance, write_into
 from gapmin.linear._logistic_objective import LogisticObjective, SummedLogistic
 from gapmin.linear._losses import LOSS_BY_NAME
 from gapmin.linear._matrix import dense, squared_norms
@@ -19,6 +19,7 @@ __all__ = [
     "check_squares",
     "dense",
     "descend",
+    "margin_probabilities",
     "project_simplex",
     "squared_norms",
     "tolerance",

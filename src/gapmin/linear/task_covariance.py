@@ -14,7 +14,7 @@ from sklearn.utils._param_validation import Interval
 from gapmin._utils.docstrings import described_as
 from gapmin._utils.typing import Array
 from gapmin.gap import PerformanceGap
-from gapmin.linear._bilevel import minimise_psi
+from gapmin.linear._bilevel import PsiObjective, minimise_psi
 from gapmin.linear._bounds import Form
 from gapmin.linear._coupled import CoupledTasks, Stability, fit_coupled, single_and_pooled_gap
 from gapmin.linear._exact import solve
@@ -72,7 +72,7 @@ def project_eigenvalues(omega: Array, trace: float, cap: float = np.inf) -> Arra
     return (vectors * sizes) @ vectors.T
 
 
-class CovarianceObjective:
+class CovarianceObjective(PsiObjective):
     """Psi = Omega / trace in the framework of Sec. 5, its eigenvalues at most a cap.
 
     min_H (1 / K) sum_k L_k(h_k) + tr(H' Omega^-1 H)  +  lam1 (K min V_0 - sum_k min V_k)
@@ -93,8 +93,6 @@ class CovarianceObjective:
     cap : float
         The largest eigenvalue of Psi, from 1 / K (the identity alone) to 1.
     """
-
-    width, step = 1.0, None
 
     def __init__(
         self, tasks: list[WeightedRows], X: Any, y: Array, loss: Loss, trace: float, lam1: float, cap: float

@@ -17,7 +17,7 @@ from sklearn.utils.validation import check_is_fitted
 from gapmin._utils.docstrings import described_as
 from gapmin._utils.typing import Array
 from gapmin.gap import PerformanceGap, RiskBound
-from gapmin.linear._bilevel import InnerProblem, minimise_psi
+from gapmin.linear._bilevel import InnerProblem, PsiObjective, minimise_psi
 from gapmin.linear._bound_weights import check_bound_loss, simplex_groups, weigh_by_bound
 from gapmin.linear._bounds import Form, GivenConstants, check_delta, distance, weighted_terms
 from gapmin.linear._exact import solve
@@ -31,7 +31,7 @@ from gapmin.linear.instance_weighting import DomainObjective
 _RELATION_STEPS = 200
 
 
-class RelationObjective:
+class RelationObjective(PsiObjective):
     """Psi = Gamma, a row for each task j, in the framework of Sec. 5.
 
     sum_j  min_h sum_k gamma_k (L_k(h) - own_k) + lam ||h||^2  +  lam1 gap_j  +  lam3 ||gamma||^2
@@ -52,8 +52,6 @@ class RelationObjective:
         Entry j, k: V_k at the minimiser of V_j, less its minimum.
     lam, lam1, lam3 : float
     """
-
-    width = 1.0
 
     def __init__(
         self,

@@ -16,11 +16,10 @@ from scipy.spatial.distance import cdist
 from sklearn.metrics import euclidean_distances
 from sklearn.utils import check_array, check_random_state
 
-from gapmin._utils.extras import how_to_install
+from gapmin._utils.extras import install_hint
 from gapmin._utils.typing import Array
 from gapmin.gap import RiskBound
-from gapmin.linear._ball import tiny
-from gapmin.linear._matrix import squared_norms
+from gapmin.linear._matrix import away_from_zero, squared_norms
 
 __all__ = ["class_wasserstein", "class_wasserstein_matrix", "proposition_2"]
 
@@ -185,12 +184,10 @@ def proposition_2(
 
 def w1(cost: Array, a: Array | None = None, b: Array | None = None) -> float:
     """Return the least cost of moving one sample onto the other, exactly."""
-    try:
+    with install_hint("theory", "Wasserstein distances need POT"):
         import ot  # type: ignore[import-untyped,import-not-found,unused-ignore]
-    except ImportError as error:
-        raise ImportError(f"Wasserstein distances need POT: {how_to_install('theory')}") from error
     a, b = (np.full(n, 1 / n) if w is None else w for w, n in zip((a, b), cost.shape, strict=True))
-    largest = float(tiny(np.max(cost)))  # POT's tolerances are absolute
+    largest = float(away_from_zero(np.max(cost)))  # POT's tolerances are absolute
     value, log = ot.emd2(a, b, np.ascontiguousarray(cost / largest), numItermax=10_000_000, log=True)
     if log["warning"] is not None:
         raise RuntimeError(f"the transport between {a.size} and {b.size} rows was not solved: {log['warning']}")

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Self
+from typing import Any
 
 from gapmin._utils.text import format_number
 
-from .displays import INK, PALE, PALETTE, _Display
+from .displays import INK, PALE, PALETTE, Display
 
 WIDTH = 5.2
 _ROW = 0.19
@@ -30,7 +30,7 @@ def bars_height(n_bars: int) -> float:
     return 0.95 + 0.215 * max(n_bars, 3)
 
 
-class BarsDisplay(_Display):
+class BarsDisplay(Display):
     """Numbers as horizontal bars in groups, one group below the other, a bar of each name in its colour.
 
     Parameters
@@ -60,6 +60,8 @@ class BarsDisplay(_Display):
     ['Digits', '1.00', '1.25', 'PACS', '1.00', '1.10']
     """
 
+    _grid = "x"
+
     def __init__(self, *, values: Mapping[str, Mapping[str, float]], unit: str, baseline: float | None = None) -> None:
         self.values: dict[str, dict[str, float]] = {group: dict(each) for group, each in values.items()}
         if not any(self.values.values()):
@@ -73,20 +75,7 @@ class BarsDisplay(_Display):
         n_rows = sum(1.5 + len(each) for each in self.values.values())
         return WIDTH, 0.6 + _ROW * n_rows
 
-    def plot(self, ax: Any = None) -> Self:
-        """Draw on `ax`, or on a new figure.
-
-        Parameters
-        ----------
-        ax : matplotlib axes, optional
-            Where to draw; None makes a figure.
-
-        Returns
-        -------
-        self
-            The display.
-        """
-        ax = self._axes(ax, self.size, grid="x")
+    def _draw(self, ax: Any) -> None:
         names = list(dict.fromkeys(name for each in self.values.values() for name in each))
         colors = {name: PALETTE[k % len(PALETTE)] for k, name in enumerate(names)}
         self.bars_: dict[tuple[str, str], Any] = {}
@@ -108,7 +97,6 @@ class BarsDisplay(_Display):
         ax.set_xlabel(self.unit)
         if self.baseline is not None:
             ax.axvline(self.baseline, color=INK, linewidth=0.9, linestyle=(0, (4, 3)))
-        return self
 
 
 def name_rows(ax: Any, names: Sequence[Any], rows: Sequence[float] | None = None) -> None:

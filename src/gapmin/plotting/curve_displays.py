@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from .displays import MARKERS, PALETTE, _Display, label_ends
+from .displays import MARKERS, PALETTE, Display, label_ends
 
 _SIDE_BY_SIDE = 1.03
 """Bars of one size stand so many times its size apart, and less where the sizes are close to each other."""
 
 
-class ErrorCurveDisplay(_Display):
+class ErrorCurveDisplay(Display):
     """Error by the size of the target, one line a method, bars of one standard error.
 
     Parameters
@@ -68,20 +68,7 @@ class ErrorCurveDisplay(_Display):
                 f"there are {len(self.xticklabels)} xticklabels for {len(self.sizes)} sizes: give each one"
             )
 
-    def plot(self, ax: Any = None) -> Self:
-        """Draw on `ax`, or on a new figure.
-
-        Parameters
-        ----------
-        ax : matplotlib axes, optional
-            Where to draw; None makes a figure.
-
-        Returns
-        -------
-        self
-            The display.
-        """
-        ax = self._axes(ax)
+    def _draw(self, ax: Any) -> None:
         self.lines_ = []
         colors = [PALETTE[k % len(PALETTE)] for k in range(len(self.errors))]
         ends = []
@@ -96,7 +83,6 @@ class ErrorCurveDisplay(_Display):
         ax.set_xticks(self.sizes, self._readable(ax))
         ax.set_xticks([], minor=True)
         ax.set(xlabel=self.xlabel, ylabel=self.unit)
-        return self
 
     def _readable(self, ax: Any) -> list[str]:
         """Return the labels of the sizes without those that would run into the last or into one before."""
@@ -108,13 +94,13 @@ class ErrorCurveDisplay(_Display):
         last = len(places) - 1
         shown: list[int] = []
         for k in range(len(places)):
-            rivals = [*shown[-1:], *([last] if k < last else [])]
-            if k in (0, last) or all(abs(places[k] - places[r]) > half[k] + half[r] for r in rivals):
+            neighbours = [*shown[-1:], *([last] if k < last else [])]
+            if k in (0, last) or all(abs(places[k] - places[r]) > half[k] + half[r] for r in neighbours):
                 shown.append(k)
         return [label if k in shown else "" for k, label in enumerate(self.xticklabels)]
 
 
-class SensitivityDisplay(_Display):
+class SensitivityDisplay(Display):
     """The error of one method by a parameter, with bars of one standard error, and what others reach without it.
 
     Parameters
@@ -167,20 +153,7 @@ class SensitivityDisplay(_Display):
         }
         self.name, self.xlabel, self.unit = name, xlabel, unit
 
-    def plot(self, ax: Any = None) -> Self:
-        """Draw on `ax`, or on a new figure.
-
-        Parameters
-        ----------
-        ax : matplotlib axes, optional
-            Where to draw; None makes a figure.
-
-        Returns
-        -------
-        self
-            The display.
-        """
-        ax = self._axes(ax)
+    def _draw(self, ax: Any) -> None:
         # The colours that the methods have in an `ErrorCurveDisplay` of the same order.
         colors = [PALETTE[k % len(PALETTE)] for k in range(len(self.baselines) + 1)]
         self.baseline_lines_ = [
@@ -193,7 +166,6 @@ class SensitivityDisplay(_Display):
         label_ends(ax, [*self.baselines, self.name], colors, ends)
         ax.set_xlim(right=last)
         ax.set(xlabel=self.xlabel, ylabel=self.unit)
-        return self
 
 
 def _curve(ax: Any, x: NDArray[np.float64], errors: NDArray[np.float64], color: str, marker: str) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Self
 
@@ -9,7 +10,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from gapmin._utils.extras import how_to_install
+from gapmin._utils.extras import install_hint
+
+from .drawing import FIGURE_SIZE
 
 # Okabe & Ito (2008): told apart by readers of every colour vision. Its yellow is too pale for a line on white.
 TARGET_COLOR, SOURCE_COLOR = "#0072B2", "#D55E00"
@@ -20,26 +23,48 @@ _LINE_HEIGHT = 11.5
 """Points between the labels at the ends of lines."""
 
 
-class _Display:
+class Display(ABC):
     """Axes to draw on, and what they all look like."""
 
     ax_: Any
     figure_: Any
     lines_: list[Any]
 
-    def _axes(self, ax: Any, size: tuple[float, float] = (5.2, 3.4), grid: str = "y") -> Any:
-        """Return `ax`, or that of a new figure of this size in inches, with the grid lines of one axis."""
+    _grid = "y"
+    """The axis whose grid lines are drawn."""
+
+    @property
+    def size(self) -> tuple[float, float]:
+        """Width and height of a new figure, in inches."""
+        return FIGURE_SIZE
+
+    def plot(self, ax: Any = None) -> Self:
+        """Draw on `ax`, or on a new figure.
+
+        Parameters
+        ----------
+        ax : matplotlib axes, optional
+            Where to draw; None makes a figure.
+
+        Returns
+        -------
+        self
+            The display.
+        """
         if ax is None:
-            try:
+            with install_hint("report", "displays are drawn with matplotlib"):
                 import matplotlib.pyplot as plt
-            except ImportError as error:
-                raise ImportError(f"displays are drawn with matplotlib: {how_to_install('report')}") from error
-            _, ax = plt.subplots(figsize=size, layout="constrained")
+            _, ax = plt.subplots(figsize=self.size, layout="constrained")
         self.ax_, self.figure_ = ax, ax.figure
         ax.spines[["top", "right"]].set_visible(False)
-        ax.grid(axis=grid, color="#e4e4e4", linewidth=0.8)
+        ax.grid(axis=self._grid, color="#e4e4e4", linewidth=0.8)
         ax.set_axisbelow(True)
-        return ax
+        self._draw(ax)
+        return self
+
+    @abstractmethod
+    def _draw(self, ax: Any) -> None:
+        """Draw on axes that look like those of all displays."""
 
     def _draw_lines(
         self, ax: Any, names: Sequence[str], curves: Iterable[NDArray[np.float64]], colors: Sequence[str], start: int
@@ -54,7 +79,7 @@ class _Display:
         label_ends(ax, names, colors, [(line.get_xdata()[-1], line.get_ydata()[-1]) for line in self.lines_])
 
 
-class WeightMassDisplay(_Display):
+class WeightMassDisplay(Display):
     """The share of the weight that target and sources hold, round by round.
 
     Parameters
@@ -104,30 +129,16 @@ class WeightMassDisplay(_Display):
         check_is_fitted(estimator, "mass_history_")
         return cls(mass=estimator.mass_history_, domains=estimator.domains_).plot(ax)
 
-    def plot(self, ax: Any = None) -> Self:
-        """Draw on `ax`, or on a new figure.
-
-        Parameters
-        ----------
-        ax : matplotlib axes, optional
-            Where to draw; None makes a figure.
-
-        Returns
-        -------
-        self
-            The display.
-        """
-        ax = self._axes(ax)
+    def _draw(self, ax: Any) -> None:
         several = (self.domains > 0).sum() > 1
         names = ["target" if each < 0 else f"source {each}" if several else "source" for each in self.domains]
         others = [SOURCE_COLOR] if self.names is None else [color for color in PALETTE if color != TARGET_COLOR]
         colors = [TARGET_COLOR if each < 0 else others[k % len(others)] for k, each in enumerate(self.domains)]
         ax.set(xlabel="round", ylabel="share of the weight (%)", ylim=(0, 100))
         self._draw_lines(ax, self.names or names, 100 * self.mass.T, colors, start=0)
-        return self
 
 
-class DisagreementDisplay(_Display):
+class DisagreementDisplay(Display):
     """The weight of the rows on which the learners of source and target disagree, round by round.
 
     Parameters
@@ -171,27 +182,13 @@ class DisagreementDisplay(_Display):
         remedy = "disagreement is what gapBoost measures, so give a GapBoostClassifier or a GapBoostRegressor"
         return cls(disagreement=fitted_attribute(estimator, "gap_history_", remedy)).plot(ax)
 
-    def plot(self, ax: Any = None) -> Self:
-        """Draw on `ax`, or on a new figure.
-
-        Parameters
-        ----------
-        ax : matplotlib axes, optional
-            Where to draw; None makes a figure.
-
-        Returns
-        -------
-        self
-            The display.
-        """
-        ax = self._axes(ax)
+    def _draw(self, ax: Any) -> None:
         ax.set(xlabel="round", ylabel="weight in disagreement (%)")
         colors = [SOURCE_COLOR, TARGET_COLOR]
         self._draw_lines(ax, ["source", "target"], 100 * self.disagreement.T, colors, start=1)
-        return self
 
 
-class EpochDisplay(_Display):
+class EpochDisplay(Display):
     """Numbers by epoch of training, one line each.
 
     Parameters
@@ -220,24 +217,10 @@ class EpochDisplay(_Display):
         self.curves: dict[str, NDArray[np.float64]] = {name: np.asarray(each, float) for name, each in curves.items()}
         self.unit = unit
 
-    def plot(self, ax: Any = None) -> Self:
-        """Draw on `ax`, or on a new figure.
-
-        Parameters
-        ----------
-        ax : matplotlib axes, optional
-            Where to draw; None makes a figure.
-
-        Returns
-        -------
-        self
-            The display.
-        """
-        ax = self._axes(ax)
+    def _draw(self, ax: Any) -> None:
         ax.set(xlabel="epoch", ylabel=self.unit)
         colors = [PALETTE[k % len(PALETTE)] for k in range(len(self.curves))]
         self._draw_lines(ax, list(self.curves), self.curves.values(), colors, start=1)
-        return self
 
 
 def _whole_numbers(ax: Any) -> None:

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
-from gapmin._utils.extras import how_to_install
+from gapmin._utils.extras import install_hint
 
 PNG_DPI = 160
 FIGURE_SIZE = (5.2, 3.4)
@@ -96,12 +96,10 @@ def draw_png(figure: Figure) -> bytes:
 @contextmanager
 def _drawn(figure: Figure) -> Iterator[Any]:
     """Draw on a canvas of matplotlib's that no window and no global state knows of."""
-    try:
+    with install_hint("report", "figures are drawn with matplotlib"):
         import matplotlib
         from matplotlib.backends.backend_agg import FigureCanvasAgg
         from matplotlib.figure import Figure as Canvas
-    except ImportError as error:
-        raise ImportError(f"figures are drawn with matplotlib: {how_to_install('report')}") from error
     # The salt makes the ids of two drawings the same.
     with matplotlib.rc_context({"svg.fonttype": "none", "svg.hashsalt": "gapmin", "font.size": 10}):
         canvas = Canvas(figsize=figure.size, layout="constrained")

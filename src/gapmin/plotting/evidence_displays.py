@@ -7,7 +7,7 @@ from math import isfinite, nan
 from typing import Any, Self
 
 from .bar_displays import WIDTH, bars_height
-from .displays import INK, PALETTE, _Display
+from .displays import INK, PALETTE, Display
 
 VERDICT_STYLES = {
     "use": (PALETTE[3], "o"),
@@ -51,7 +51,7 @@ def figure_names(names: Sequence[str]) -> list[str]:
     return made
 
 
-class EvidenceDisplay(_Display):
+class EvidenceDisplay(Display):
     """The odds for or against each source, a point with a line from even odds, and the verdict beside it.
 
     Dashed lines stand at odds of 19 to 1 against a source and for it: there verdicts change.
@@ -81,6 +81,8 @@ class EvidenceDisplay(_Display):
     >>> [text.get_text() for text in display.ax_.texts]
     ['use', 'no evidence either way']
     """
+
+    _grid = "x"
 
     def __init__(self, *, odds: Mapping[str, float], verdicts: Mapping[str, str]) -> None:
         if not odds:
@@ -118,20 +120,7 @@ class EvidenceDisplay(_Display):
         """Width and height in inches at which the names do not overlap."""
         return WIDTH, bars_height(len(self.odds))
 
-    def plot(self, ax: Any = None) -> Self:
-        """Draw on `ax`, or on a new figure.
-
-        Parameters
-        ----------
-        ax : matplotlib axes, optional
-            Where to draw; None makes a figure.
-
-        Returns
-        -------
-        EvidenceDisplay
-            Itself.
-        """
-        ax = self._axes(ax, self.size, grid="x")
+    def _draw(self, ax: Any) -> None:
         ax.set_xscale("log")
         self.points_: dict[str, Any] = {}
         self.bars_: dict[str, Any] = {}
@@ -158,7 +147,6 @@ class EvidenceDisplay(_Display):
         ax.set_xticks([1e-3, 1, 1e3], ["1:1000", "1:1", "1000:1"])
         ax.minorticks_off()
         ax.set_xlabel("odds for the source; dashed: 19 to 1")
-        return self
 
 
 __all__ = ["EvidenceDisplay", "figure_names"]

@@ -12,10 +12,10 @@ from gapmin._utils.text import format_number
 from gapmin.gap import PerformanceGap, RiskBound
 
 from .bar_displays import WIDTH, at_end, bars_height, legend_above, name_rows
-from .displays import INK, PALETTE, SOURCE_COLOR, TARGET_COLOR, _Display, fitted_attribute
+from .displays import INK, PALETTE, SOURCE_COLOR, TARGET_COLOR, Display, fitted_attribute
 
 
-class GapDisplay(_Display):
+class GapDisplay(Display):
     """Performance gaps as horizontal bars, each with the parts it is the sum of.
 
     Parameters
@@ -42,6 +42,8 @@ class GapDisplay(_Display):
     >>> [text.get_text() for text in display.ax_.get_yticklabels()]
     ['source', 'target']
     """
+
+    _grid = "x"
 
     def __init__(self, *, parts: Mapping[Any, Mapping[Any, float]]) -> None:
         if not parts:
@@ -81,20 +83,12 @@ class GapDisplay(_Display):
                 raise ValueError(f"{name!r} is {type(gap).__name__}, not a PerformanceGap: give the model's gap_")
         return cls(parts={name: gap.parts for name, gap in gaps.items()}).plot(ax)
 
-    def plot(self, ax: Any = None) -> Self:
-        """Draw on `ax`, or on a new figure.
+    @property
+    def size(self) -> tuple[float, float]:
+        """Width and height in inches at which the names do not overlap."""
+        return WIDTH, bars_height(len(self.parts))
 
-        Parameters
-        ----------
-        ax : matplotlib axes, optional
-            Where to draw; None makes a figure.
-
-        Returns
-        -------
-        self
-            The display.
-        """
-        ax = self._axes(ax, (WIDTH, bars_height(len(self.parts))), grid="x")
+    def _draw(self, ax: Any) -> None:
         self.bars_: dict[Any, list[Any]] = {}
         several = any(len(each) > 1 for each in self.parts.values())
         colors = _part_colors([part for each in self.parts.values() for part in each], several)
@@ -110,10 +104,9 @@ class GapDisplay(_Display):
             handles = [bars[0] for bars in self.bars_.values()]
             labels = [f"on the {part}" if part in _DOMAIN_COLORS else str(part) for part in self.bars_]
             legend_above(ax, handles, labels, "right", n_columns=4)
-        return self
 
 
-class RiskBoundDisplay(_Display):
+class RiskBoundDisplay(Display):
     """Bounds on the risk as horizontal bars, stacked from the terms of the theorem.
 
     A mark shows B, above which no row's loss can be: a bound beyond it says nothing that was not known before.
@@ -143,10 +136,16 @@ class RiskBoundDisplay(_Display):
     ['empirical', 'discrepancy', 'stability', 'concentration']
     """
 
+    _grid = "x"
+
     def __init__(self, *, bounds: Mapping[Any, RiskBound]) -> None:
         if not bounds:
             raise ValueError("there is no bound to draw: give at least one")
+        for name, bound in bounds.items():
+            if not np.isfinite(bound.total):
+                raise ValueError(f"the {name} bound is {bound.total}: only a finite one can be drawn")
         self.bounds = dict(bounds)
+        self._terms = list(dict.fromkeys(term for bound in bounds.values() for term in bound.terms))
 
     @classmethod
     def from_estimator(
@@ -184,26 +183,13 @@ class RiskBoundDisplay(_Display):
             bounds[each] = bound_of(delta, **which, **risk_bound)
         return cls(bounds=bounds).plot(ax)
 
-    def plot(self, ax: Any = None) -> Self:
-        """Draw on `ax`, or on a new figure.
+    @property
+    def size(self) -> tuple[float, float]:
+        """Width and height in inches at which bars and legend do not overlap."""
+        return WIDTH, 1.0 + 0.45 * len(self.bounds) + 0.2 * len(self._terms)
 
-        Parameters
-        ----------
-        ax : matplotlib axes, optional
-            Where to draw; None makes a figure.
-
-        Returns
-        -------
-        self
-            The display.
-        """
-        terms = list(dict.fromkeys(term for bound in self.bounds.values() for term in bound.terms))
-        for name, bound in self.bounds.items():
-            if not np.isfinite(bound.total):
-                raise ValueError(f"the {name} bound is {bound.total}: only a finite one can be drawn")
-        colors = dict(zip(terms, (PALETTE[k % len(PALETTE)] for k in range(len(terms))), strict=True))
-        height = 1.0 + 0.45 * len(self.bounds) + 0.2 * len(terms)
-        ax = self._axes(ax, (WIDTH, height), grid="x")
+    def _draw(self, ax: Any) -> None:
+        colors = {term: PALETTE[k % len(PALETTE)] for k, term in enumerate(self._terms)}
         self.bars_: dict[str, list[Any]] = {}
         for row, bound in enumerate(self.bounds.values()):
             left = 0.0
@@ -220,9 +206,9 @@ class RiskBoundDisplay(_Display):
         ax.set_xlabel(f"bound on the risk, delta = {', '.join(deltas)}")
         from matplotlib.patches import Patch
 
-        handles: list[Any] = [Patch(color=colors[term]) for term in terms]
-        labels = [f"{term}: {self._values(term)}" for term in terms]
-        for k, term in enumerate(terms):
+        handles: list[Any] = [Patch(color=colors[term]) for term in self._terms]
+        labels = [f"{term}: {self._values(term)}" for term in self._terms]
+        for k, term in enumerate(self._terms):
             if term not in self.bars_:
                 handles[k] = Patch(facecolor="none", edgecolor=colors[term], linestyle=":")
         if any("B" in bound.constants for bound in self.bounds.values()):
@@ -230,7 +216,6 @@ class RiskBoundDisplay(_Display):
             Bs = dict.fromkeys(format_number(b.constants["B"]) for b in self.bounds.values() if "B" in b.constants)
             labels.append(f"B = {', '.join(Bs)}: no loss is larger")
         legend_above(ax, handles, labels, "left", n_columns=1)
-        return self
 
     def _values(self, term: str) -> str:
         """Write a term's value in every bound, with the bound's name where there are several."""

@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from gapmin._utils.text import format_number
 
-from .displays import INK, PALE, SOURCE_COLOR, TARGET_COLOR, _Display, fitted_attribute
+from .displays import INK, PALE, SOURCE_COLOR, TARGET_COLOR, Display, fitted_attribute
 
 _SMALLEST_FONT = 4.5
 """Points: numbers that would be smaller are left out."""
@@ -32,7 +32,7 @@ _MAP_KINDS: dict[str, tuple[str, str, str]] = {
 """By kind: the labels of the columns, of the rows and of the colours."""
 
 
-class RelationDisplay(_Display):
+class RelationDisplay(Display):
     """How tasks relate, as a heat map with its numbers: weights, covariances or gaps.
 
     Parameters
@@ -109,24 +109,16 @@ class RelationDisplay(_Display):
         matrix = fitted_attribute(estimator, name, remedy)
         return cls(matrix=matrix, names=getattr(estimator, "tasks_", None), kind=kind).plot(ax)
 
-    def plot(self, ax: Any = None) -> Self:
-        """Draw on `ax`, or on a new figure.
+    @property
+    def size(self) -> tuple[float, float]:
+        """Width and height in inches at which the names do not overlap."""
+        side = max(3.4, 1.2 + 0.4 * len(self.matrix))
+        return side + 1.8, side
 
-        Parameters
-        ----------
-        ax : matplotlib axes, optional
-            Where to draw; None makes a figure.
-
-        Returns
-        -------
-        self
-            The display.
-        """
+    def _draw(self, ax: Any) -> None:
         from matplotlib.colors import LinearSegmentedColormap
 
         K = len(self.matrix)
-        side = max(3.4, 1.2 + 0.4 * K)
-        ax = self._axes(ax, (side + 1.8, side))
         ax.grid(visible=False)
         ax.spines[:].set_visible(False)
         signed = self.kind in ("affinity", "covariance", "correlation")
@@ -145,7 +137,6 @@ class RelationDisplay(_Display):
         _color_bar(ax, self.image_, unit)
         texts = [["0" if value == 0 else _cell(value) for value in row] for row in self.matrix]
         _write_numbers(ax, self.image_, texts, cell, cell)
-        return self
 
 
 def _check_kind(kind: str) -> None:
@@ -158,7 +149,7 @@ def _cell(value: float) -> str:
     return f"{value:.2f}" if abs(value) < 10 else format_number(value)
 
 
-class SurfaceDisplay(_Display):
+class SurfaceDisplay(Display):
     """The mean error by two parameters as a heat map, the lowest marked.
 
     Parameters
@@ -213,22 +204,9 @@ class SurfaceDisplay(_Display):
         self.best = int(row), int(column)
         self.xlabel, self.ylabel, self.unit = xlabel, ylabel, unit
 
-    def plot(self, ax: Any = None) -> Self:
-        """Draw on `ax`, or on a new figure.
-
-        Parameters
-        ----------
-        ax : matplotlib axes, optional
-            Where to draw; None makes a figure.
-
-        Returns
-        -------
-        self
-            The display.
-        """
+    def _draw(self, ax: Any) -> None:
         from matplotlib.patches import Rectangle
 
-        ax = self._axes(ax)
         ax.grid(visible=False)
         ax.spines[:].set_visible(False)
         self.image_ = ax.imshow(self.errors, cmap="cividis", origin="lower", aspect="auto")
@@ -251,7 +229,6 @@ class SurfaceDisplay(_Display):
             ax.add_patch(
                 Rectangle((column - 0.5, row - 0.5), 1, 1, fill=False, edgecolor=color, linewidth=line, clip_on=False)
             )
-        return self
 
 
 def _points(ax: Any) -> tuple[float, float]:

@@ -140,8 +140,8 @@ class BarChart:
 Chart = IntervalChart | LineChart | BarChart
 
 
-def round_ticks(low: float, high: float, most: int = 5) -> list[Tick]:
-    """Return round numbers between two ends, at most so many.
+def round_ticks(low: float, high: float) -> list[Tick]:
+    """Return round numbers between two ends, at most five.
 
     Examples
     --------
@@ -152,7 +152,7 @@ def round_ticks(low: float, high: float, most: int = 5) -> list[Tick]:
     """
     if not high > low:
         return [(low, f"{low:g}")]
-    raw = (high - low) / (most - 1)
+    raw = (high - low) / 4
     power = 10.0 ** floor(log10(raw))
     step = next(factor * power for factor in (1, 2, 5, 10) if factor * power >= raw)
     first, last = ceil(low / step - 1e-9), floor(high / step + 1e-9)

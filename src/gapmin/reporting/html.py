@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from gapmin._utils.extras import how_to_install
+from gapmin._utils.extras import install_hint
 from gapmin._utils.io import write_atomically
 from gapmin.plotting import Figure, draw_svg
 
@@ -109,10 +109,8 @@ def render_html(report: Report) -> str:
     >>> "<h1>A &lt;b&gt;title&lt;/b&gt;</h1>" in page
     True
     """
-    try:
+    with install_hint("report", "the report is made with jinja2"):
         from jinja2 import Environment, PackageLoader, StrictUndefined
-    except ImportError as error:
-        raise ImportError(f"the report is made with jinja2: {how_to_install('report')}") from error
     numbers = iter(range(1, 1_000_000))
     environment = Environment(
         loader=PackageLoader("gapmin.reporting"),

@@ -86,7 +86,7 @@ class Archive:
         try:
             self._zip = zipfile.ZipFile(io.BytesIO(content))
             self._check_members()
-        except _BROKEN as error:
+        except _ZIP_ERRORS as error:
             raise ContentError(f"its archive is broken ({one_line(error)})") from error
 
     def _check_members(self) -> None:
@@ -119,11 +119,11 @@ class Archive:
             raise ContentError(f"it has no member {one_line(name)!r}, which its schema asks for")
         try:
             return self._zip.read(name)
-        except _BROKEN as error:
+        except _ZIP_ERRORS as error:
             raise ContentError(f"its member {name!r} is broken ({one_line(error)})") from error
 
 
-_BROKEN = (
+_ZIP_ERRORS = (
     zipfile.BadZipFile,
     zlib.error,
     EOFError,

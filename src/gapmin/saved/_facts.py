@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import io
 import json
 import platform
@@ -18,7 +17,7 @@ import numpy as np
 import scipy
 import sklearn
 
-from gapmin._utils.extras import how_to_install
+from gapmin._utils.extras import install_hint
 from gapmin._utils.formats import fault_of_format
 from gapmin._utils.text import one_line
 from gapmin._version import __version__
@@ -30,12 +29,9 @@ MODEL_FORMAT = 4
 
 def import_skops() -> Any:
     """Return the package, or say what to install."""
-    try:
-        with _no_array_adapters():
-            importlib.import_module("skops.io")
-    except ImportError as error:
-        raise ImportError(f"skops missing: {how_to_install('cli')}") from error
-    return importlib.import_module("skops")
+    with install_hint("cli", "skops missing"), _no_array_adapters():
+        import skops.io
+    return skops
 
 
 @contextmanager

@@ -26,6 +26,11 @@ def estimator(setting: str, loss: str, **given: Any) -> Any:
     return getattr(linear, setting + ("Classifier" if is_class(loss) else "Regressor"))(loss=loss, **given)
 
 
+def places(setting: str, place: np.ndarray) -> dict[str, np.ndarray]:
+    """Return numbered places as the setting takes them: tasks, or domains of which place 0 is the target."""
+    return {"sample_task": place} if setting in MULTITASK else {"sample_domain": np.where(place == 0, -1, place)}
+
+
 def loss_of(loss: str, score: np.ndarray, y: np.ndarray) -> np.ndarray:
     return {
         "logistic": np.logaddexp(0, -y * score),
