@@ -55,6 +55,7 @@ html_css_files = ["gapmin.css"]
 html_js_files = ["gapmin.js"]
 html_show_sourcelink = False
 html_copy_source = False
+html_show_search_summary = False  # it fetches the pages found, which a browser refuses for a site opened from a folder
 html_sidebars = {"concepts": []}  # it has no pages below it
 html_theme_options = {
     "icon_links": [],
