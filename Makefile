@@ -54,7 +54,7 @@ lint: $(STAMPS)/lint
 
 # The site, in build/docs/html: every example is run, every warning is an error, nothing is loaded from a network.
 docs: $(STAMPS)/docs
-	$(BIN)/python -m doctest docs/_ext/drawn_graphs.py
+	$(BIN)/python -m doctest docs/_ext/drawn_graphs.py docs/_ext/math_as_mathml.py
 	MPLBACKEND=agg $(BIN)/python -m sphinx --builder html --fail-on-warning --keep-going --quiet --doctree-dir build/docs/doctrees docs build/docs/html
 	@echo "open build/docs/html/index.html"
 

@@ -28,10 +28,11 @@ for ax, (number, name) in zip(axes, {1: "medium cars", 2: "slow cars"}.items()):
     model = InstanceWeightingRegressor(gamma=0.5).fit(**data)
     chance = gap_test(model, **data, n_permutations=99, random_state=0)
     GapDisplay.from_estimator(model, ax=ax)
+    ax.set_xlim(0, 0.42)
     ax.set_title(f"{name}: gap {model.gap_.value:.2f}, p = {chance.p_value:.2f}")
 plt.show()
 
 # %%
 # The gap has a part for each domain: what the source's model loses on the target, and the target's on the source.
-# With equal numbers of rows, the larger the gap, the farther the source. A small p-value says that a gap is real,
-# not that it is harmful: whether the source helps all the same is what the evidence is for.
+# With equal numbers of rows, the larger the gap, the farther the source. A small p-value says that the gap is more
+# than chance. It does not say that the source harms. Whether it helps is for the evidence to say.

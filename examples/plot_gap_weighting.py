@@ -2,9 +2,9 @@
 Weights that make the gap small
 ===============================
 
-:class:`gapmin.linear.GapWeightingClassifier` chooses weights so that the bound of the paper is small. A weight may
-belong to a source, to a group of rows, or to a row. Here the groups are the months of a source whose labels got
-worse.
+:class:`gapmin.linear.GapWeightingClassifier` chooses weights so that the loss and the performance gap are small. A
+weight may belong to a source, to a group of rows, or to a row. Here the groups are the months of a source whose
+labels got worse.
 """
 
 # %%

@@ -1,13 +1,13 @@
 """
-A regression with two sources
-=============================
+A regression with five sources
+==============================
 
 Friedman's function, with other coefficients in each source. gapBoostR is compared with boosting on the target,
 boosting on everything, and TrAdaBoost.R2.
 """
 
 # %%
-# The problem comes with the library. Fifteen splits, regression trees as base learners.
+# The problem comes with the library. There are fifteen splits, and the base learners are regression trees.
 
 import matplotlib.pyplot as plt
 import numpy as np

@@ -33,7 +33,7 @@ for name, y in {"honest source": honest, "reversed labels": reversed_}.items():
     models = {"target alone": alone, "all rows together": together, "gapmin": weighed}
     errors[name] = [100 * (1 - model.score(split.X_test, split.y_test)) for model in models.values()]
     source = weighed.evidence_[1]
-    print(f"{name}: {source.verdict}; {', '.join(source.findings) or 'nothing else was noticed'}")
+    print(f"{name}: {source.verdict}, with a weight of {source.weight:.0%}")
 
 # %%
 # The error on 4,975 digits that no model has seen.

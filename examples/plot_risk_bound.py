@@ -28,8 +28,9 @@ for n in sizes:
     bounds.append(model.risk_bound(delta=0.05, form="sharp", discrepancy=0.0))
 
 # %%
-# The domains are the same here, so the term of their distance is 0. Above the dotted line the bound says less
-# than was known before any row was seen. Below the dashed line it says that the model is better than a guess.
+# The domains are the same here, so the term of their distance is 0. The stability is too small to be seen. Above the
+# dotted line the bound says less than was known before any row was seen. Below the dashed line it says that the model
+# is better than a guess.
 
 fig, ax = plt.subplots(figsize=(7, 3.6), layout="constrained")
 bottom = np.zeros(len(sizes))
@@ -38,8 +39,8 @@ for k, term in enumerate(bounds[0].terms):
     if height.any():
         ax.bar(range(len(sizes)), height, bottom=bottom, width=0.6, label=term, color=f"C{k}")
         bottom += height
-ax.axhline(np.log(2), color="#222222", linestyle="--", linewidth=1)
-ax.axhline(bounds[-1].constants["B"], color="#222222", linestyle=":", linewidth=1)
+ax.axhline(np.log(2), color="#222222", linestyle="--", linewidth=1, label="a guess")
+ax.axhline(bounds[-1].constants["B"], color="#222222", linestyle=":", linewidth=1, label="largest loss there is")
 ax.set_xticks(range(len(sizes)), [f"{n:,} rows" for n in sizes])
 ax.set_ylabel("bound on the logistic loss")
 ax.legend(frameon=False)

@@ -34,7 +34,8 @@ X_new, y_new, clinic_new = draw(1, dict.fromkeys(sizes, 500))
 # Row j of the relation says how much the rows of each clinic count for clinic j.
 
 gapmtnn = GapMTNNClassifier(epochs=20, lr=0.01, random_state=0).fit(X, y, sample_task=clinic)
-RelationDisplay.from_estimator(gapmtnn)
+_, ax = plt.subplots(figsize=(4.4, 3.5), layout="constrained")
+RelationDisplay.from_estimator(gapmtnn, ax=ax)
 plt.show()
 
 # %%

@@ -3,11 +3,11 @@ Where the weight goes, round by round
 =====================================
 
 gapBoost takes weight from source rows on which a model of the source and a model of the target disagree. The
-displays show the share of the weight that each domain has, and the disagreement that is left.
+displays show the share of the weight that each domain has, and the weight of the rows in disagreement.
 """
 
 # %%
-# Two sources: one follows the rule of the target, the other follows it for half of its rows.
+# Both sources follow the rule of the target, but half of the second one's labels are reversed.
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -29,15 +29,16 @@ clf = GapBoostClassifier(n_estimators=20, rho_source=-0.5).fit(X, y, sample_doma
 
 # %%
 
-fig, axes = plt.subplots(1, 2, figsize=(10, 3.6), layout="constrained")
+fig, axes = plt.subplots(1, 2, figsize=(10.5, 3.6), layout="constrained")
+fig.get_layout_engine().set(wspace=0.06)
 WeightMassDisplay.from_estimator(clf, ax=axes[0])
 DisagreementDisplay.from_estimator(clf, ax=axes[1])
-axes[0].set_title("share of the weight")
-axes[1].set_title("weighted disagreement")
 plt.show()
 
 # %%
-# The first round starts with equal weights for all rows. `mass_history_` has the shares.
+# Left: the second source loses most of its weight. Right: in the end hardly any weight of the sources is on rows in
+# disagreement; target rows keep theirs. `mass_history_` has the shares. The first round starts with equal weights for
+# all rows.
 
 print("domains:    ", clf.domains_)
 print("first round:", clf.mass_history_[0].round(2))

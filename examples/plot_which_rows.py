@@ -7,10 +7,11 @@ predictions need, and what each hypothesis says of one row.
 """
 
 # %%
-# The target has 60 rows. The first source follows the same rule, the second ignores the column that matters.
+# The target has 60 rows. The first source follows the same rule. The second ignores the column that matters most.
 
 import matplotlib.pyplot as plt
 import numpy as np
+import pandas as pd
 
 from gapmin import TransferClassifierCV, stack_domains
 from gapmin.transfer import explain
@@ -20,7 +21,7 @@ names = ["age", "pressure", "sugar", "weight"]
 
 
 def clinic(n, coefficients):
-    X = rng.normal(size=(n, 4))
+    X = pd.DataFrame(rng.normal(size=(n, 4)), columns=names)
     return X, np.where(X @ coefficients + rng.normal(scale=0.5, size=n) > 0, "ill", "well")
 
 
@@ -29,7 +30,7 @@ sources = [clinic(200, [0.5, 1, 0, 0]), clinic(200, [0.5, 0, 0, 1])]
 X, y, sample_domain = stack_domains(target=target, sources=sources)
 clf = TransferClassifierCV(random_state=0).fit(X, y, sample_domain=sample_domain)
 found = explain(
-    clf, X, y, sample_domain=sample_domain, source_names=["north", "south"], importance=True, row=X[0], n_rows=0
+    clf, X, y, sample_domain=sample_domain, source_names=["north", "south"], importance=True, row=X[:1], n_rows=0
 )
 print(found)
 
@@ -44,7 +45,7 @@ left.set_xlabel("weight of a row")
 for place, each in enumerate(found.importance):
     right.plot([each.low, each.high], [place, place], color="#D55E00")
     right.plot(each.increase, place, marker="o", color="#D55E00")
-right.set_yticks(range(4), [names[int(each.name.split()[-1]) - 1] for each in found.importance])
+right.set_yticks(range(4), [each.name for each in found.importance])
 right.axvline(0, color="#222222", linewidth=1)
 right.set_xlabel("rise of the held-out loss")
 for ax in (left, right):

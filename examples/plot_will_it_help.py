@@ -9,7 +9,7 @@ labels are litres per 100 km instead of miles per gallon. :func:`gapmin.compare`
 # %%
 # The tables
 # ----------
-# ``gapmin example`` writes the same rows as CSV files. Here they are pandas frames.
+# ``gapmin example cars`` writes the same rows as CSV files. Here they are pandas frames.
 
 import io
 
@@ -41,7 +41,8 @@ print(found.headline)
 found.to_frame()
 
 # %%
-# The odds decide. Right of the dashed line on the right means *use*, left of the one on the left *leave out*.
+# The odds decide. Right of the dashed line on the right means *use*, left of the one on the left *leave out*. The odds
+# for usa fall just short of the line.
 
 EvidenceDisplay.from_evidence(found.evidence)
 plt.show()

@@ -40,7 +40,7 @@ BANNED = (
     r"drowns?",
     r"sidesteps?",
     r"to the letter",
-    r"start to bite",
+    r"starts? to bite",
     r"where they bite",
     r"stands? guard",
     r"is deaf",

@@ -117,3 +117,21 @@ def test_pages_ask_for_nothing_elsewhere_and_fit_the_screen(chromium, width, sch
     assert not elsewhere
     assert not errors
     assert not too_wide
+
+
+@pytest.mark.browser
+def test_a_block_of_code_is_copied_as_it_can_be_run(chromium):
+    page = chromium.new_page()
+    problems = []
+    page.on("console", lambda message: problems.append(message.text) if message.type in ("error", "warning") else None)
+    page.add_init_script("navigator.clipboard.writeText = async (text) => { window.copied = text }")
+    page.goto((SITE / "start" / "dataframe.html").as_uri())
+    first = page.locator("div.highlight", has=page.locator("pre", has_text=">>> ")).first
+    first.hover()
+    first.locator("button.copy").click()
+    copied = page.evaluate("window.copied")
+    page.close()
+    compile(copied, "copied", "exec")
+    assert copied.startswith("import gapmin\n")
+    assert "'leave out'" not in copied
+    assert not problems
