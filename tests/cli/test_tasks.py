@@ -243,6 +243,7 @@ def test_what_python_asks_for_is_checked(given, message):
 
 def test_the_kind_is_called_as_it_is_given():
     (note,) = [each for each in read_task_table(small(), "site", "score").notes if "overrides" in each]
+    assert note.startswith("the kind is regression, because the labels have fractions")
     assert note.endswith("(kind= overrides)")
 
 

@@ -140,7 +140,7 @@ def read_task_table(
     frame, task = _rows_with(frame, task, named, f"no task in column {quoted(task_column)}", shown, notes)
     with called(task="kind"):
         plan = plan_labels(frame[label], shown, kind)
-        notes.append(plan.note)
+        notes.append(f"the kind{plan.note.removeprefix('the task')}")
         if plan.classes is not None and len(plan.classes) > 2:
             raise TableError(
                 f"{shown} has {len(plan.classes)} classes in column {quoted(label)} ({listed(plan.classes, 4)}): the "
