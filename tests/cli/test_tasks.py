@@ -125,12 +125,18 @@ def test_each_task_alone_is_kept_unless_held_out_rows_say_that_training_together
     same = study_of(np.ones((3, 2)), n=8)
     assert same.loss_change.high < 0
     assert same.method == same.lowest
-    assert same.decision().startswith(f"Train the tasks together, by {same.method.method}: the held-out mean squared")
+    assert same.decision().startswith(
+        f"Train the tasks together, by {same.method.method}: where the other folds choose the method, the held-out mean"
+    )
     near = study_of(np.array([[1.0, 0.5], [0.8, 0.5], [1.0, 0.8]]))
     assert near.lowest.method != SINGLE
     assert near.loss_change.high >= 0
     assert near.method.method == SINGLE
-    assert near.decision().startswith("Train each task alone: no evidence that training together helps.")
+    assert near.decision().startswith(
+        "Train each task alone: no evidence that training together helps. The lowest held-out mean squared error is "
+        f"that of {near.lowest.method}, but where the other folds choose the method, it changes by "
+        f"{near.loss_change.value:+.3g} "
+    )
 
 
 # The methods
@@ -201,6 +207,7 @@ HOSTILE = {
     "one class": ({"score": "a"}, "one class"),
     "one class in each task": ({"score": np.repeat(["a", "b"], 16)}, "has 0 tasks that can be learnt"),
     "nothing to predict from": ({f"x{i}": 1.0 for i in range(4)}, "no column is left"),
+    "long labels in fractions": ({"score": ["a"] + [0.5] * 31}, "use (kind='classification'|--kind classification)"),
 }
 
 
@@ -215,9 +222,54 @@ def test_tables_that_cannot_be_used_are_refused_in_one_line(name, tmp_path):
     assert len(found.output.strip().splitlines()) == 1
 
 
+def test_a_table_of_label_and_task_alone_has_nothing_to_predict_from():
+    with pytest.raises(TableError, match="predict 'score' from: there is none beside label and task; keep or add one"):
+        read_task_table(small()[["site", "score"]], "site", "score")
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"given": 3}, "int is no table: give the path of a file"),
+        ({"drop": "x0"}, r"drop is 'x0': give a list, such as \['x0'\]"),
+        ({"drop": ["x0"], "keep": ["x0"]}, "'x0' is to be kept and to be dropped"),
+        ({"kind": "classification"}, "has fractional labels such as .* use kind='regression'"),
+    ],
+)
+def test_what_python_asks_for_is_checked(given, message):
+    with pytest.raises(TableError, match=message):
+        read_task_table(**{"given": small(), "task_column": "site", "label": "score"} | given)
+
+
+def test_the_kind_is_called_as_it_is_given():
+    (note,) = [each for each in read_task_table(small(), "site", "score").notes if "overrides" in each]
+    assert note.startswith("the kind is regression, because the labels have fractions")
+    assert note.endswith("(kind= overrides)")
+
+
+def test_a_file_that_a_network_would_replace_is_refused_first(folder, tmp_path):
+    (tmp_path / "m.skops.network").write_text("mine")
+    asked = [
+        "tasks",
+        "--file",
+        folder / "rows.csv",
+        "--task",
+        "site",
+        "--label",
+        "score",
+        "--out",
+        tmp_path / "m.skops",
+    ]
+    found = run(*asked, "--jobs", 1)
+    assert found.exit_code == 2
+    assert "m.skops.network is there already: name another file, or add --force" in found.output
+    assert (tmp_path / "m.skops.network").read_text() == "mine"
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
+        (["--kind", "classification"], "use --kind regression, or put the labels in classes first"),
         (["--task", "sit"], "has no column 'sit' for the tasks"),
         (["--label", "scor"], "has no column 'scor' for the label"),
         (["--label", "site"], "is both the label and the task"),

@@ -12,6 +12,7 @@ from PIL import Image
 from safetensors import safe_open
 from safetensors.torch import load_file, save_file
 from sklearn.base import clone
+from sklearn.exceptions import DataConversionWarning
 from sklearn.model_selection import GridSearchCV, cross_val_score
 from torch import nn
 
@@ -25,6 +26,7 @@ from gapmin.deep import (
     ImageFolder,
     LeNet,
     MultitaskClassifier,
+    MultitaskRegressor,
     Objective,
     Uniform,
 )
@@ -683,6 +685,25 @@ def test_scores_by_task_are_the_scores_of_their_rows(related):
         assert score == pytest.approx(clf.score(X[rows], y[rows], sample_task=task[rows]))
     rows = task == "b"
     assert list(clf.task_scores(X[rows], y[rows], sample_task=task[rows])) == ["b"]
+
+
+@pytest.mark.parametrize("kind", [MultitaskClassifier, MultitaskRegressor])
+def test_scores_by_task_are_of_one_label_a_row(kind):
+    rng = np.random.default_rng(0)
+    X, y, task = rng.normal(size=(20, 3)), rng.integers(2, size=20), np.repeat(["a", "b"], 10)
+    model = kind(epochs=1, device="cpu", random_state=0).fit(X, y, sample_task=task)
+    with pytest.raises(ValueError, match=r"inconsistent numbers of samples: \[20, 5\]"):
+        model.task_scores(X, y[:5], sample_task=task)
+    with pytest.warns(DataConversionWarning, match="A column-vector y was passed"):
+        column = model.task_scores(X, y[:, None], sample_task=task)
+    assert column == model.task_scores(X, y, sample_task=task)
+
+
+def test_features_are_of_rows():
+    X, y, task = data()
+    clf = MultitaskClassifier(epochs=0, random_state=0).fit(X, y, sample_task=task)
+    with pytest.raises(ValueError, match="Expected 2D array, got scalar array"):
+        clf.extract(3.0)
 
 
 @pytest.mark.skipif(torch.cuda.is_available(), reason="there is a CUDA device here")

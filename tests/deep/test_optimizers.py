@@ -102,6 +102,11 @@ def test_a_gradient_is_shortened_to_its_largest_norm():
         ({"optimizer": torch.optim.LBFGS}, "LBFGS"),
         ({"optimizer": lambda p: torch.optim.SGD([torch.zeros(1)], lr=1.0)}, "was not given"),
         ({"scheduler": torch.optim.lr_scheduler.ReduceLROnPlateau}, "scheduler makes ReduceLROnPlateau"),
+        (
+            {"optimizer": torch.optim.SparseAdam},
+            r"SparseAdam, which .* and lr and weight_decay alone \(.*give",
+        ),
+        ({"scheduler": torch.optim.lr_scheduler.StepLR}, r"StepLR, which .* the optimiser alone \(.*step_size.*: give"),
         ({"gradient_clip": 0.0}, "'gradient_clip' parameter"),
         ({"objective": torch.nn.Linear(1, 1)}, "objective is Linear: give a name"),
     ],
@@ -113,6 +118,22 @@ def test_what_does_not_fit_is_named(settings, message):
 
 
 # Aggregators of torchjd
+
+
+def test_an_aggregator_for_another_number_of_tasks_is_named():
+    aggregation = pytest.importorskip("torchjd.aggregation")
+    X, y, task = data()
+    few = aggregation.Constant(torch.ones(len(set(task)) - 1))
+    with pytest.raises(ValueError, match=r"Constant of torchjd cannot take the gradients of \d tasks \(.*\): make"):
+        small(objective=few).fit(X, y, sample_task=task)
+
+
+def test_a_model_of_an_aggregator_is_not_saved_and_says_so(tmp_path):
+    aggregation = pytest.importorskip("torchjd.aggregation")
+    X, y, task = data()
+    model = small(objective=aggregation.Sum(), epochs=0).fit(X, y, sample_task=task)
+    with pytest.raises(ValueError, match="Sum is an aggregator of torchjd, which no file holds: save objective_"):
+        model.save(tmp_path / "model.safetensors")
 
 
 def test_the_mean_of_torchjd_is_uniform_for_the_extractor():

@@ -36,3 +36,5 @@ def test_many_classes_of_few_rows(n_classes, rows, share, taken):
 def test_the_task_is_named_where_nothing_can_be_set_aside():
     with pytest.raises(ValueError, match="task 'tiny' has 2 rows, one of each class"):
         set_aside([np.arange(2)], np.array([0, 1]), 0.5, 0, ["tiny"])
+    with pytest.raises(ValueError, match="task 'tiny' has 1 row, one of each class"):
+        set_aside([np.arange(1)], np.array([0]), 0.5, 0, ["tiny"])

@@ -75,3 +75,16 @@ def test_what_the_scorer_itself_asks_for_reaches_it(rows):
 def test_what_is_no_scorer_is_named():
     with pytest.raises(TypeError, match="scoring is 3: give the name of a scorer"):
         task_scorer(3)
+
+
+def test_a_scorer_by_its_bare_name_says_what_hands_the_tasks_on(rows):
+    X, y, task, _ = rows
+    with pytest.warns(UserWarning, match="to scorers of scikit-learn gapmin.deep.task_scorer hands it on"):
+        cross_val_score(small(), X, y, cv=FOLDS, scoring="roc_auc", params={"sample_task": task})
+
+
+def test_of_many_tasks_ten_are_named():
+    X, task = np.zeros((40, 2)), np.repeat(np.arange(20), 2)
+    clf = MultitaskClassifier(epochs=0, random_state=0).fit(X, [0, 1] * 20, sample_task=task)
+    with pytest.raises(ValueError, match=r"fitted on \[0, 1, 2, 3, 4, 5, 6, 7, 8, 9\] and 10 more$"):
+        clf.predict(X, sample_task=task + 20)

@@ -91,7 +91,7 @@ def test_rows_set_aside_stay_so(seed, monkeypatch):
 @pytest.mark.parametrize(
     ("params", "rows", "message"),
     [
-        ({}, {"X": np.zeros((60, 5))}, "X has 5 features, .* with warm_start columns, tasks and classes stay"),
+        ({}, {"X": np.zeros((60, 5))}, "X has 5 features, .* as input; with warm_start columns, tasks"),
         ({}, {"X": np.zeros((60, 4, 12, 12))}, r"rows of shape \(4, 12, 12\).* set warm_start=False to start anew"),
         ({}, {"y": np.repeat(["up", "new"], 30)}, "unknown class 'new'.* set warm_start=False to start anew"),
         ({}, {"sample_task": np.repeat(["a", "b"], 30)}, "there is no row of task 'c'; with warm_start"),

@@ -216,7 +216,7 @@ def test_tasks(setting, kind):
 )
 def test_tasks_at_predict(setting, kind, method):
     ask = getattr(fit(setting, kind), method)
-    with refuse("sample_task is missing", "3 tasks", r"\[0, 1, 2\]", "say which one each row belongs to"):
+    with refuse("sample_task is missing", "3 tasks", r"\[0, 1, 2\]", "say which one each row belongs to; to scorers"):
         ask(X)
     with refuse("unknown task", "9", "at row 1", r"fitted on \[0, 1, 2\]"):
         ask(X[:3], sample_task=[0, 9, 1])

@@ -101,9 +101,7 @@ def test_no_label_at_all(files):
 
 def test_nine_rows_are_too_few_and_ten_are_enough(files):
     paths = files(table(n=9), table())
-    assert refused(paths) == (
-        f"{paths[0]} has 9 rows with a label in column 'y': give at least 10 labelled rows of the target"
-    )
+    assert refused(paths) == (f"{paths[0]} has 9 rows with a label in column 'y': give at least 10 labelled rows")
     assert study(files(table(n=10), table())).target[0].shape == (10, 1)
 
 
@@ -375,7 +373,9 @@ def test_single_rows_and_single_classes(files):
     paths = files(table(y=labels), table(y=words("a", "b")))
     assert f"{paths[0]} has a single row of class 'rare': it cannot be both trained on and tested" in study(paths).notes
     paths = files(table(y=["a"] * N), table(y=words("a", "b")))
-    assert refused(paths).startswith(f"{paths[0]} has one class ('a') in all 60 rows of column 'y': add target rows")
+    assert refused(paths).startswith(
+        f"{paths[0]} has one class ('a') in all 60 rows of column 'y': add rows of another"
+    )
     paths = files(table(y=[2.5] * N), table())
     assert refused(paths).startswith(f"{paths[0]} has the same label 2.5 in all 60 rows of column 'y'")
     paths = files(table(y=[f"name {i}" for i in range(N)]), table(y=words("a", "b")))

@@ -94,6 +94,12 @@ def test_tasks_may_have_fewer_rows_of_a_class_than_there_are_folds(rows):
         ({"sample_task": np.arange(90)}, "has one row"),
         ({"y": np.full(90, np.nan)}, "y has nan at row 0"),
         ({"sample_task": np.array(["a"] * 80)}, "80 entries for 90 rows"),
+        ({"y": None}, "y is None: give a label for each row"),
+        ({"y": np.array(["a", 1, 1] * 30, dtype=object)}, "y has the text 'a' and 1"),
+        ({"n_splits": 1}, "n_splits is 1: give a whole number of at least 2"),
+        ({"n_splits": 2.5}, "n_splits is 2.5: give a whole number"),
+        ({"n_repeats": 0}, "n_repeats is 0: give a whole number of at least 1"),
+        ({"random_state": None}, "random_state is None: give a whole number of at least 0"),
     ],
 )
 def test_what_cannot_be_measured_is_named(change, message):
@@ -121,3 +127,9 @@ def test_a_task_that_hurts_another_is_in_no_group_with_it():
     assert TaskAffinity(["a", "b"], (low + high) / 2, low, high, np.ones(2)).groups() == [["a"], ["b"]]
     high[1, 0] = 0.1  # not known to be hurt
     assert TaskAffinity(["a", "b"], (low + high) / 2, low, high, np.ones(2)).groups() == [["a", "b"]]
+
+
+def test_a_task_that_was_not_measured_is_named():
+    X, y, task = three_tasks()
+    with pytest.raises(ValueError, match="task is 'd', which is none of 'a', 'b', 'c'"):
+        task_affinity(X, y, task).helpful_tasks("d")

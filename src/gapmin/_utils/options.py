@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 
 _ON_COMMAND_LINE = ContextVar("on_command_line", default=False)
+_OTHER_NAMES = ContextVar[dict[str, str] | None]("other_names", default=None)
 _LISTS = ("drop", "keep", "na")
 _IN_PYTHON = {
     "no-text": "text=False",
@@ -24,6 +25,23 @@ def on_command_line() -> Iterator[None]:
         _ON_COMMAND_LINE.reset(token)
 
 
+@contextmanager
+def called(**names: str) -> Iterator[None]:
+    """Let messages name options as a command has them that calls them otherwise.
+
+    Examples
+    --------
+    >>> with called(task="kind"):
+    ...     option("task", "regression")
+    "kind='regression'"
+    """
+    token = _OTHER_NAMES.set(names)
+    try:
+        yield
+    finally:
+        _OTHER_NAMES.reset(token)
+
+
 def option(name: str, value: str = "") -> str:
     """Return what an option is called where the message is read, with a value or without.
 
@@ -35,6 +53,7 @@ def option(name: str, value: str = "") -> str:
     ...     option("task"), option("task", "regression"), option("na", "k.A."), option("no-text")
     ('--task', '--task regression', "--na 'k.A.'", '--no-text')
     """
+    name = (_OTHER_NAMES.get() or {}).get(name, name)
     if _ON_COMMAND_LINE.get():
         shown = f" {value if value.isalnum() else repr(value)}" if value else ""
         return f"--{name}{shown}"

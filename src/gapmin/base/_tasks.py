@@ -89,8 +89,8 @@ def known_tasks(sample_task: ArrayLike | None, n_rows: int, tasks: NDArray[Any])
     if sample_task is None:
         if tasks.size > 1:
             raise ValueError(
-                f"sample_task is missing: this model has {tasks.size} tasks ({tasks.tolist()}), "
-                "so say which one each row belongs to"
+                f"sample_task is missing: this model has {tasks.size} tasks ({_some(tasks)}), so say which one each "
+                "row belongs to; to scorers of scikit-learn gapmin.deep.task_scorer hands it on"
             )
         return np.zeros(n_rows, dtype=np.intp)
     task = check_tasks(sample_task, n_rows)
@@ -101,9 +101,15 @@ def known_tasks(sample_task: ArrayLike | None, n_rows: int, tasks: NDArray[Any])
         row = int(np.argmin(at))
         raise ValueError(
             f"sample_task has the unknown task {plain(task[row])!r} at row {row}: "
-            f"this model was fitted on {tasks.tolist()}"
+            f"this model was fitted on {_some(tasks)}"
         )
     return at
+
+
+def _some(tasks: NDArray[Any], at_most: int = 10) -> str:
+    """Return the names of tasks, the first ten and how many more."""
+    more = tasks.size - at_most
+    return f"{tasks[:at_most].tolist()}{f' and {more:,} more' if more > 0 else ''}"
 
 
 def refuse_unnamed(name: str, values: ArrayLike, remedy: str) -> None:

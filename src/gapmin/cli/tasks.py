@@ -64,6 +64,8 @@ def tasks(
         if place is not None:
             check_not_input("tasks", place, [file], option)
             check_writable("tasks", place, option, force=force)
+    if out is not None and not no_network:
+        check_writable("tasks", Path(f"{out}.network"), force=force)
     if figure is not None and figure.suffix.lower() not in (".png", ".svg", ".pdf"):
         refuse("tasks", f"--figure is {printable(str(figure))}: name a file that ends in .png, .svg or .pdf")
     require("pandas", "skops", "rich")

@@ -14,6 +14,7 @@ from sklearn.metrics import accuracy_score
 from sklearn.utils import column_or_1d
 from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import check_consistent_length
 
 from gapmin._utils.typing import Array
 from gapmin.base import known_tasks, plain, refuse_unnamed
@@ -148,10 +149,14 @@ class NetworkClassifier(ClassifierMixin, NetworkEstimator):
         sample_task : array-like of shape (n_rows,)
             The task of each row.
         """
-        right = np.asarray(labels_of(X, y, classes=True)) == self.predict(X, sample_task=sample_task)
-        task = known_tasks(sample_task, len(right), self.tasks_)
+        predicted = self.predict(X, sample_task=sample_task)
+        labels = self._check_labels(X, y)
+        check_consistent_length(predicted, labels)
+        task = known_tasks(sample_task, len(labels), self.tasks_)
         return {
-            name: float(right[task == k].mean()) for k, name in enumerate(self.tasks_.tolist()) if (task == k).any()
+            name: float(accuracy_score(labels[task == k], predicted[task == k]))
+            for k, name in enumerate(self.tasks_.tolist())
+            if (task == k).any()
         }
 
 

@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import validate_data
 from torch import Tensor
 
+from gapmin._utils.text import counted
 from gapmin.base import check_labels
 from gapmin.deep.batches import Indices, TaskRows
 from gapmin.deep.engine import Engine
@@ -193,9 +194,9 @@ def set_aside(
         sizes = np.array([len(each) for each in by_class])
         if not can_spare[k]:
             raise ValueError(
-                f"task {k if names is None else names[k]!r} has {len(rows)} rows, one of each class: none can be set "
-                "aside; give more rows, or set validation_fraction, early_stopping and relation_data so that none are "
-                "needed"
+                f"task {k if names is None else names[k]!r} has {counted(len(rows), 'row')}, one of each class: none "
+                "can be set aside; give more rows, or set validation_fraction, early_stopping and relation_data so "
+                "that none are needed"
             )
         wanted = share * sizes
         counts = np.minimum(wanted.astype(int), sizes - 1)

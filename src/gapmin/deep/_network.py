@@ -350,7 +350,7 @@ class NetworkEstimator(TrainingConfig, BaseEstimator):
             Rows to map to features.
         """
         check_is_fitted(self)
-        n_rows = len(X) if is_dataset(X) else np.shape(X)[0]
+        n_rows = len(X) if is_dataset(X) else (np.shape(X) or (1,))[0]
         return self._run(self._rows(X, np.repeat(self.tasks_[:1], n_rows)), "z")
 
     def nearest_task(self, X: Any, y: ArrayLike) -> Any:

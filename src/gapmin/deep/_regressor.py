@@ -13,6 +13,7 @@ from sklearn.base import RegressorMixin
 from sklearn.metrics import r2_score
 from sklearn.utils import column_or_1d
 from sklearn.utils._param_validation import Interval
+from sklearn.utils.validation import check_consistent_length
 
 from gapmin._utils.text import one_line
 from gapmin._utils.typing import Array
@@ -122,8 +123,9 @@ class NetworkRegressor(RegressorMixin, NetworkEstimator):
         sample_task : array-like of shape (n_rows,)
             The task of each row.
         """
-        labels = self._check_labels(X, y)
         predicted = self.predict(X, sample_task=sample_task)
+        labels = self._check_labels(X, y)
+        check_consistent_length(predicted, labels)
         task = known_tasks(sample_task, len(labels), self.tasks_)
         return {
             name: float(r2_score(labels[task == k], predicted[task == k])) if (task == k).sum() > 1 else float("nan")

@@ -41,7 +41,9 @@ def explain_changes(applies: bool) -> Iterator[None]:
     except ValueError as error:
         if not applies:
             raise
-        raise ValueError(f"{error}; with warm_start columns, tasks and classes stay as they are: {_REMEDY}") from error
+        raise ValueError(
+            f"{str(error).rstrip('.')}; with warm_start columns, tasks and classes stay as they are: {_REMEDY}"
+        ) from error
 
 
 def go_on_from(fitted: Objective, made: Objective) -> None:

@@ -181,9 +181,9 @@ class TaskHeads(nn.Module):
         for j, tasks in enumerate(sources):
             rows = torch.cat([parts[k] for k in tasks]) if len(tasks) > 1 else parts[j]
             if with_hidden:
-                flat, frozen = _HiddenLayers.apply(rows, weight1[j], bias1[j])
                 start = sum(sizes[k] for k in tasks[: tasks.index(j)])
-                own.append(frozen[start : start + sizes[j]])
+                flat, frozen = _HiddenLayers.apply(rows, weight1[j], bias1[j], start, start + sizes[j])
+                own.append(frozen)
             else:
                 flat = F.linear(rows, weight1[j], bias1[j])
             logits.append(F.linear(act(flat), weight2[j], bias2[j]))
@@ -218,7 +218,7 @@ class TaskHeads(nn.Module):
             return HeadOutputs(z, z, flat.view(-1, self.n_tasks, self.n_classes).transpose(0, 1))
         K, H, _ = self.weight1.shape
         act = ACTIVATIONS[self.activation]
-        flat, frozen = _HiddenLayers.apply(z, self.weight1.flatten(0, 1), self.bias1.flatten())
+        flat, frozen = _HiddenLayers.apply(z, self.weight1.flatten(0, 1), self.bias1.flatten(), 0, len(z))
         hidden = act(flat).view(-1, K, H).transpose(0, 1)
         logits = torch.baddbmm(self.bias2.unsqueeze(1), hidden, self.weight2.transpose(1, 2))
         own = [rows[:, k * H : (k + 1) * H] for k, rows in enumerate(frozen.split(list(sizes)))]
@@ -231,24 +231,29 @@ class TaskHeads(nn.Module):
 
 
 class _HiddenLayers(torch.autograd.Function):
-    """A linear layer, twice: the gradient of the first copy reaches input and weights, that of the second the input.
+    """A linear layer, and some rows of it again: the gradient of these reaches the input alone.
 
     Both gradients of the input are one product.
     """
 
     @staticmethod
-    def forward(ctx, z, weight, bias):  # type: ignore[no-untyped-def]
+    def forward(ctx, z, weight, bias, start, stop):  # type: ignore[no-untyped-def]
         ctx.save_for_backward(z, weight)
+        ctx.rows = slice(start, stop)
         ctx.set_materialize_grads(False)
         out = F.linear(z, weight, bias)
-        return out, out.clone()
+        return out, out[start:stop].clone()
 
     @staticmethod
     def backward(ctx, grad, grad_frozen):  # type: ignore[no-untyped-def]
         z, weight = ctx.saved_tensors
-        both = [each for each in (grad, grad_frozen) if each is not None]
-        to_z = sum(both) @ weight if both and ctx.needs_input_grad[0] else None
-        return (to_z, None, None) if grad is None else (to_z, grad.T @ z, grad.sum(0))
+        to_z = None
+        if ctx.needs_input_grad[0] and not (grad is None and grad_frozen is None):
+            both = z.new_zeros(len(z), len(weight)) if grad is None else 0 + grad
+            if grad_frozen is not None:
+                both[ctx.rows] += grad_frozen
+            to_z = both @ weight
+        return (to_z, None, None, None, None) if grad is None else (to_z, grad.T @ z, grad.sum(0), None, None)
 
 
 class MultitaskNet(nn.Module):

@@ -11,6 +11,9 @@ from typing import Any
 import torch
 from torch import nn
 
+from gapmin._utils.text import one_line
+from gapmin.deep._names import name_of
+
 OPTIMIZERS: dict[str, Any] = {
     "adam": torch.optim.Adam,
     "adamw": torch.optim.AdamW,
@@ -39,7 +42,9 @@ def make_optimizer(
         options = {"fused": True} if given not in _NOT_FUSED and device.type in ("cpu", "cuda") else {}
         made: Any = OPTIMIZERS[given](parameters, lr=lr, weight_decay=weight_decay, **options)
         return made
-    made = given(parameters, **({"lr": lr, "weight_decay": weight_decay} if isinstance(given, type) else {}))
+    made = _made_by(
+        given, parameters, "optimizer", **({"lr": lr, "weight_decay": weight_decay} if isinstance(given, type) else {})
+    )
     if not isinstance(made, torch.optim.Optimizer) or isinstance(made, torch.optim.LBFGS):
         raise TypeError(
             f"optimizer makes {type(made).__name__}: give a name, or what makes an optimiser of torch.optim that steps "
@@ -49,6 +54,18 @@ def make_optimizer(
     if {id(each) for group in made.param_groups for each in group["params"]} - known:
         raise ValueError("optimizer has parameters that it was not given: make it of those alone")
     return made
+
+
+def _made_by(factory: Any, what: Any, parameter: str, **settings: float) -> Any:
+    """Return what a factory of the user's makes; say of one that takes other arguments what to give."""
+    try:
+        return factory(what, **settings)
+    except TypeError as error:
+        given = " and ".join([{"optimizer": "the parameters", "scheduler": "the optimiser"}[parameter], *settings])
+        raise TypeError(
+            f"{parameter} is {name_of(factory)}, which cannot be made of {given} alone ({one_line(error)}): give a "
+            "function that can, such as functools.partial with the other settings"
+        ) from error
 
 
 class LearningRates:
@@ -72,7 +89,7 @@ class LearningRates:
         self.start = [group["lr"] for group in optimizer.param_groups]
         self.made: Any = None
         if not isinstance(scheduler, str):
-            self.made = scheduler(optimizer)
+            self.made = _made_by(scheduler, optimizer, "scheduler")
             if isinstance(self.made, torch.optim.lr_scheduler.ReduceLROnPlateau) or not hasattr(self.made, "step"):
                 raise TypeError(
                     f"scheduler makes {type(self.made).__name__}: give one of {', '.join(SCHEDULES)}, or what makes a "

@@ -61,6 +61,9 @@ def save(model: Any, path: str | os.PathLike[str]) -> None:
         if type(objective) not in known:
             raise ValueError(f"{type(objective).__name__} is an objective of your own: save objective_.state_dict()")
         params["objective"] = {"name": known[type(objective)], "params": objective.get_params(deep=False)}
+    elif isinstance(params.get("objective"), nn.Module):
+        kind = type(params["objective"]).__name__
+        raise ValueError(f"{kind} is an aggregator of torchjd, which no file holds: save objective_.state_dict()")
     description = {
         "format": NETWORK_FORMAT,
         "version": __version__,

@@ -47,7 +47,7 @@ def plan_labels(labels: pd.Series, file: str, task: str | None, n_unlabelled: in
     if len(labels) < FEWEST_TARGET_ROWS:
         raise TableError(
             f"{file} has {counted(len(labels), 'row')} with a label in column {quoted(labels.name)}: "
-            f"give at least {FEWEST_TARGET_ROWS} labelled rows of the target"
+            f"give at least {FEWEST_TARGET_ROWS} labelled rows"
         )
     kind, why = _kind(labels, file, task)
     name = quoted(labels.name)
@@ -74,7 +74,7 @@ def plan_labels(labels: pd.Series, file: str, task: str | None, n_unlabelled: in
         raise TableError(
             f"{file} has one class ({quoted(classes[0])}) in all {len(labels):,} rows of column {name}"
             f"{_others(n_unlabelled)}: "
-            f"add target rows of another class, or name another column with {option('label')}"
+            f"add rows of another class, or name another column with {option('label')}"
         )
     if len(classes) > max(_MOST_CODES, len(labels) / 2):
         raise TableError(

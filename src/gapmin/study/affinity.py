@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from numbers import Integral
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,6 +12,7 @@ from scipy import stats
 from sklearn.utils import check_array, check_consistent_length, column_or_1d
 from sklearn.utils.multiclass import type_of_target
 
+from gapmin._utils.text import listed
 from gapmin._utils.typing import Array
 from gapmin.base import check_labels, check_tasks, first_missing, plain
 from gapmin.transfer.folds import draw_row_folds
@@ -55,6 +57,8 @@ class TaskAffinity:
         task : label
             The task that learns.
         """
+        if task not in self.tasks:
+            raise ValueError(f"task is {task!r}, which is none of {listed(self.tasks, 5)}")
         j = self.tasks.index(task)
         order = np.argsort(-self.gain[j], kind="stable")
         return [self.tasks[k] for k in order if k != j and self.low[j, k] > 0]
@@ -150,11 +154,20 @@ def task_affinity(
     >>> affinity.helpful_tasks("a"), affinity.helpful_tasks("c"), affinity.groups()
     (['b'], [], [['a', 'b'], ['c']])
     """
+    for name, value, least in (
+        ("n_splits", n_splits, 2),
+        ("n_repeats", n_repeats, 1),
+        ("random_state", random_state, 0),
+    ):
+        if not isinstance(value, Integral) or value < least:
+            raise ValueError(f"{name} is {value!r}: give a whole number of at least {least}")
     rows = check_array(X, dtype=np.float64)
+    if y is None:
+        raise ValueError("y is None: give a label for each row")
     if (missing := first_missing(y)) is not None:
         raise ValueError(f"y has {missing[1]} at row {missing[0]}: give every row a label, or leave the row out")
+    check_labels(y, classes=np.asarray(y).dtype.kind not in "iuf")
     classes = type_of_target(y) != "continuous" and not _many_numbers(y)
-    check_labels(y, classes=classes)
     labels = column_or_1d(y)
     check_consistent_length(rows, labels)
     task = check_tasks(sample_task, len(labels))

@@ -79,10 +79,7 @@ def given_tables(target: TableInput, sources: Mapping[str, TableInput] | Sequenc
     if len(every) == 1:
         raise TableError(f"no source was given beside {_shown(target, 'the target')}: give at least one other file")
     for each in every:
-        if not is_path(each) and not _is_frame(each):
-            raise TableError(
-                f"{type(each).__name__} is no table: give the path of a file, a pandas frame or a polars frame"
-            )
+        check_table(each)
     _check_once(every)
     names: list[str] = []
     of_paths = iter(distinct_names([each for each in every if is_path(each)]))
@@ -127,6 +124,30 @@ def _from_polars(frame: Any) -> pd.DataFrame:
             f"polars frames are read with pyarrow, which is not installed: {how_to_install('cli')}"
         ) from (error)
     return made
+
+
+def column_names(given: Sequence[str], what: str) -> list[str]:
+    """Return the names in a list of them, without spaces around; refuse one name that is no list."""
+    if isinstance(given, str):
+        raise TableError(f"{what} is {quoted(given)}: give a list, such as [{quoted(given)}]")
+    return [name.strip() for name in given]
+
+
+def check_asked(label: str, drop: Sequence[str], keep: Sequence[str], what: str = "label") -> None:
+    """Refuse columns that are to be dropped and needed."""
+    if label in drop:
+        raise TableError(f"the {what} {quoted(label)} is also to be dropped: take it out of one of the two")
+    both = [name for name in keep if name in drop]
+    if both:
+        raise TableError(f"column {quoted(both[0])} is to be kept and to be dropped: take it out of one of the two")
+
+
+def check_table(given: Any) -> None:
+    """Refuse what is neither a path nor a frame."""
+    if not is_path(given) and not _is_frame(given):
+        raise TableError(
+            f"{type(given).__name__} is no table: give the path of a file, a pandas frame or a polars frame"
+        )
 
 
 def is_path(given: Any) -> bool:

@@ -18,7 +18,7 @@ from ._labels import LabelPlan, plan_labels, source_labels, subsample, target_la
 from ._messages import TableError, did_you_mean, name_columns
 from ._missing import MissingTokens
 from ._values import as_numbers, is_missing, kind_of_dtype, with_decimal_points
-from .inputs import GivenTable, TableInput, given_tables
+from .inputs import GivenTable, TableInput, check_asked, column_names, given_tables
 from .schema import PREDICTION_TASKS, Schema, conform_values
 
 if TYPE_CHECKING:
@@ -198,8 +198,8 @@ def read_study(
     if max_source_rows is not None and max_source_rows < 1:
         raise TableError(f"max_source_rows is {max_source_rows}: take at least 1")
     tables = given_tables(target, sources)
-    label, drop, keep = label.strip(), _names(drop, "drop"), _names(keep, "keep")
-    _check_asked(label, drop, keep)
+    label, drop, keep = label.strip(), column_names(drop, "drop"), column_names(keep, "keep")
+    check_asked(label, drop, keep)
     rng = np.random.default_rng(random_state)
     notes: list[str] = []
     frames: dict[str, pd.DataFrame] = {}
@@ -209,7 +209,7 @@ def read_study(
     for table in tables:
         frame = _read_table(table, label, notes, as_text=plan is not None and plan.kind == "text")
         if plan is None:
-            missing = MissingTokens.parse(_names(na, "na"), frame.columns)
+            missing = MissingTokens.parse(column_names(na, "na"), frame.columns)
         frame, n_gone = _labelled_rows(missing.take_out(frame), table.shown, label, notes)
         if plan is None:
             plan = plan_labels(frame[label], table.shown, task, n_gone)
@@ -251,20 +251,6 @@ def read_study(
     target_rows = made.pop(tables[0].name)
     notes += _copied_rows(target_rows, dict(zip((each.shown for each in tables[1:]), made.values(), strict=True)))
     return Study(target_rows, made, schema, tuple(notes), tables[0].name)
-
-
-def _names(given: Sequence[str], what: str) -> list[str]:
-    if isinstance(given, str):
-        raise TableError(f"{what} is {quoted(given)}: give a list, such as [{quoted(given)}]")
-    return [name.strip() for name in given]
-
-
-def _check_asked(label: str, drop: Sequence[str], keep: Sequence[str]) -> None:
-    if label in drop:
-        raise TableError(f"the label {quoted(label)} is also to be dropped: take it out of one of the two")
-    both = [name for name in keep if name in drop]
-    if both:
-        raise TableError(f"column {quoted(both[0])} is to be kept and to be dropped: take it out of one of the two")
 
 
 def _copied_rows(target: LabelledFrame, sources: Mapping[str, LabelledFrame]) -> list[str]:

@@ -98,18 +98,22 @@ class TaskStudy:
     def decision(self) -> str:
         """Return in a sentence or two which tasks to train together, and how."""
         loss = self.loss
-        change = f"the held-out {loss} changes by {_shown(self.loss_change, loss)}"
+        by = _shown(self.loss_change, loss)
         if self.lowest.method == SINGLE:
             return (
                 f"Train each task alone: no method that lets tasks learn from each other has a lower held-out {loss}."
             )
         if self.method.method == SINGLE:
             return (
-                "Train each task alone: no evidence that training together helps. With the method of the lowest "
-                f"{loss} ({self.lowest.method}) {change}."
+                "Train each task alone: no evidence that training together helps. The lowest held-out "
+                f"{loss} is that of {self.lowest.method}, but where the other folds choose the method, it changes by "
+                f"{by}."
             )
         error = _shown(self.overall.changes[CHOSEN_METHOD], self.metric)
-        return f"Train the tasks together, by {self.method.method}: {change}, the {self.metric} by {error}."
+        return (
+            f"Train the tasks together, by {self.method.method}: where the other folds choose the method, the held-out "
+            f"{loss} changes by {by}, the {self.metric} by {error}."
+        )
 
     @property
     def loss(self) -> str:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from gapmin._utils.options import called, option
 from gapmin._utils.text import counted, listed, quoted
 
 from ._kinds import choose_columns
@@ -16,7 +17,7 @@ from ._labels import plan_labels, target_labels
 from ._messages import TableError, did_you_mean
 from ._missing import MissingTokens
 from ._values import as_texts, is_missing
-from .inputs import GivenTable, TableInput, table_from_frame
+from .inputs import GivenTable, TableInput, check_asked, check_table, column_names, table_from_frame
 from .reading import read_table
 from .schema import PREDICTION_TASKS, Schema, conform_values
 
@@ -116,9 +117,10 @@ def read_task_table(
     label, task_column = label.strip(), task_column.strip()
     if label == task_column:
         raise TableError(f"column {quoted(label)} is both the label and the task: name two columns")
-    for what, names in (("the label", [label]), ("the task", [task_column])):
-        if names[0] in drop:
-            raise TableError(f"{what} {quoted(names[0])} is also to be dropped: take it out of one of the two")
+    drop, keep = column_names(drop, "drop"), column_names(keep, "keep")
+    check_asked(label, drop, keep)
+    check_asked(task_column, drop, keep, "task")
+    check_table(given)
     table = GivenTable("table", str(given), given)
     read = read_table(given, [task_column]) if table.path is not None else table_from_frame(given, "the frame")
     shown = str(given) if table.path is not None else "the frame"
@@ -128,7 +130,7 @@ def read_task_table(
             f"{shown} has no column {quoted(label)} for the label: it has {listed(read.frame.columns)}"
             f"{did_you_mean(label, read.frame.columns) or '; name one of them with --label'}"
         )
-    missing = MissingTokens.parse(na, read.frame.columns)
+    missing = MissingTokens.parse(column_names(na, "na"), read.frame.columns)
     frame = missing.take_out(read.frame)
     task = task_names(frame, task_column, shown)
     frame, task = _rows_with(
@@ -136,15 +138,16 @@ def read_task_table(
     )
     named = np.array([each is not None for each in task], dtype=bool)
     frame, task = _rows_with(frame, task, named, f"no task in column {quoted(task_column)}", shown, notes)
-    plan = plan_labels(frame[label], shown, kind)
-    notes.append(plan.note.replace("--task overrides", "--kind overrides"))
-    if plan.classes is not None and len(plan.classes) > 2:
-        raise TableError(
-            f"{shown} has {len(plan.classes)} classes in column {quoted(label)} ({listed(plan.classes, 4)}): the "
-            "methods that are compared take two; put them together into two, or use --kind regression if they are "
-            "numbers"
-        )
-    y = target_labels(frame[label], plan, shown, notes)
+    with called(task="kind"):
+        plan = plan_labels(frame[label], shown, kind)
+        notes.append(f"the kind{plan.note.removeprefix('the task')}")
+        if plan.classes is not None and len(plan.classes) > 2:
+            raise TableError(
+                f"{shown} has {len(plan.classes)} classes in column {quoted(label)} ({listed(plan.classes, 4)}): the "
+                f"methods that are compared take two; put them together into two, or use "
+                f"{option('task', 'regression')} if they are numbers"
+            )
+        y = target_labels(frame[label], plan, shown, notes)
     used = _large_enough(task, y, plan.classes, task_column, shown, notes)
     frame, task, y = frame[used], task[used], y[used]
     frames = {"table": frame.drop(columns=[label, task_column])}
@@ -155,9 +158,11 @@ def read_task_table(
             f"{did_you_mean(unknown[0], frames['table'].columns) or ': check its name'}"
         )
     frames["table"] = frames["table"].drop(columns=list(drop))
+    n_notes = len(notes)
     columns = choose_columns(frames, list(frames["table"].columns), notes, keep, text=text)
     if not columns:
-        raise TableError(f"no column is left to predict {quoted(label)} from: {notes[-1]}; keep or add one")
+        why = notes[-1] if len(notes) > n_notes else "there is none beside label and task"
+        raise TableError(f"no column is left to predict {quoted(label)} from: {why}; keep or add one")
     schema = Schema(label, plan.task, plan.kind, plan.classes, columns, tuple(sorted(missing.everywhere)))
     X = conform_values(frames["table"], columns, shown, notes, strict=False)
     return TaskTable(X, y, task.astype(str), task_column, schema, tuple(notes), read.name)

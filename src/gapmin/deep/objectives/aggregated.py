@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 import torch
 from torch import Tensor, nn
 
+from gapmin._utils.text import counted, one_line
 from gapmin.deep.objectives.multi_objective import GradientObjective
 
 
@@ -49,7 +50,15 @@ class Aggregated(GradientObjective):
         rows = torch.stack([torch.cat([gradient.flatten() for gradient in row]) for row in jacobian])
         if not torch.isfinite(rows).all():
             return list(jacobian[0])  # the loss is not finite either: the trainer says so
-        parts = self.aggregator(rows).split([each.numel() for each in jacobian[0]])
+        try:
+            mixed = self.aggregator(rows)
+        except ValueError as error:
+            raise ValueError(
+                f"{type(self.aggregator).__name__} of torchjd cannot take the gradients of "
+                f"{counted(len(rows), 'task')} ({one_line(error)}): make it for as many tasks as there are, and with "
+                "sampling='cycle', by which every batch has rows of all"
+            ) from error
+        parts = mixed.split([each.numel() for each in jacobian[0]])
         return [part.view_as(each) for part, each in zip(parts, jacobian[0], strict=True)]
 
 
