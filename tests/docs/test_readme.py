@@ -26,6 +26,16 @@ def test_the_readme_can_be_read_in_an_editor():
     assert max(map(len, README.splitlines())) <= 120
 
 
+def test_the_readme_counts_the_verdicts_on_the_paper():
+    pages = "".join(page.read_text() for page in (ROOT / "docs/results").glob("[tf]*.md"))
+    confirmed, contradicted, neither = (
+        len(re.findall(f"^- {verdict}:", pages, flags=re.MULTILINE))
+        for verdict in ("Confirmed", "Contradicted", "Not confirmed")
+    )
+    said = re.search(r"Of (\d+) claims.*?(\d+)\s+are\s+confirmed,\s+(\d+).*?(\d+)\s+not\s+confirmed", README, re.DOTALL)
+    assert list(map(int, said.groups())) == [confirmed + contradicted + neither, confirmed, contradicted, neither]
+
+
 def test_what_a_page_shows_is_replaced_and_nothing_else():
     text = f"Run\n```\ngapmin compare\n```\nIt says\n{renew_readme.SHOWN}\n```\n{{}}\n```\nThat is all.\n"
     assert renew_readme.renewed(text.format("stale\n...\nlines"), "Next: fit") == text.format("Next: fit")
