@@ -2,13 +2,15 @@ from dataclasses import replace
 from itertools import product
 from math import ceil, log
 
+import numpy as np
 import pytest
 
 from gapmin.study.curve import LabelSaving
 from gapmin.study.methods import BASELINE, MODEL, TARGET_ONLY
-from gapmin.study.metrics import MethodScore, StudyMetric
+from gapmin.study.metrics import MethodScore, StudyMetric, class_scores
+from gapmin.study.page_charts import evidence_chart
 from gapmin.study.page_tables import evidence_table
-from gapmin.study.words import labels_sentence, labels_that_would_tell, summarise
+from gapmin.study.words import labels_sentence, labels_that_would_tell, odds_lines, summarise
 from gapmin.transfer import Evidence, Hypothesis, Score, SourceVerdict
 from gapmin.transfer.constants import VERDICTS
 
@@ -161,6 +163,48 @@ def test_every_outcome_has_a_next_step():
     for verdicts in product(VERDICTS, repeat=2):
         for error in (0.15, 0.25):
             assert summarise(evidence(*verdicts), RATE, scores(error)).next_steps
+
+
+@pytest.mark.parametrize("ranks", [True, False])
+def test_a_rare_class_that_no_model_names_may_still_be_ranked(ranks):
+    """With 3 of 100 rows ill the most frequent class is hard to beat by error, and the model may be of use."""
+    y = np.arange(100) < 3
+    share = np.where(y & ranks, 0.4, np.linspace(0, 0.3, 100))
+    found = class_scores(np.column_stack([1 - share, share]), y.astype(int), ["well", "ill"])
+    for metric in (RATE, StudyMetric("F1", True)):
+        said = summarise(evidence("use"), metric, scores(0.03, alone=0.03, guess=0.03), found).next_steps[0]
+        assert ("No model here does better than a constant" in said) == (not ranks)
+        if ranks:
+            assert f"ROC AUC {found.roc_auc:.3f}" in said
+            assert "scoring='roc_auc'" in said
+            assert metric.name in said
+
+
+def test_two_rows_ranked_well_by_luck_are_no_ranking():
+    y = np.array([0] * 9 + [1])
+    share = np.linspace(0.1, 0.5, 10)
+    share[-1] = 0.45
+    found = class_scores(np.column_stack([1 - share, share]), y, ["well", "ill"])
+    assert found.roc_auc > 0.8
+    said = summarise(evidence("use"), RATE, scores(0.1, alone=0.1, guess=0.1), found).next_steps[0]
+    assert "No model here does better than a constant" in said
+
+
+def test_odds_of_what_is_not_needed_are_those_beside_the_others():
+    found = evidence("use", "not needed beside the others", factor=0.02)
+    assert odds_lines(found) == ["old: 50 to 1 against it", "web: 50 to 1 against it beside the others"]
+    assert any("not needed" in note and "alone" in note for note in evidence_table(found).notes)
+    assert not evidence_table(evidence("use", "leave out")).notes
+
+
+def test_the_figure_and_the_table_have_one_verdict():
+    found = evidence("no evidence either way", "no evidence either way")
+    alone, *ones = found.hypotheses
+    together = replace(found, hypotheses=(replace(alone, weight=0.01), *(replace(each, weight=0.49) for each in ones)))
+    for each in (together, evidence("use", "leave out"), evidence("not needed beside the others", "use")):
+        in_table = [str(row[1]) for row in evidence_table(each).rows]
+        assert [row.text for row in evidence_chart(each).rows] == in_table
+        assert [row.strong for row in evidence_chart(each).rows] == [row[1].best for row in evidence_table(each).rows]
 
 
 def test_all_verdicts_are_in_the_decision():

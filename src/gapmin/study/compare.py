@@ -165,7 +165,7 @@ def compare_study(
     notes = [*map(replace_unprintable, study.notes), *search_notes(study, random_state), *evidence.findings]
     report(1.0, "done")
     return StudyComparison(
-        summary=summarise(evidence, asked, scores),
+        summary=summarise(evidence, asked, scores, details),
         warnings=tuple(score_warnings(details, scores, asked)),
         target_name=target_name,
         label=replace_unprintable(study.schema.label),

@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from math import ceil, inf
 
-from gapmin._utils.options import fitting
+from gapmin._utils.options import fitting, option
 from gapmin._utils.text import counted, format_number, joined
 from gapmin.transfer import Evidence, SourceVerdict
-from gapmin.transfer.constants import LEAVE_OUT, UNDECIDED, USE_FROM
+from gapmin.transfer.constants import LEAVE_OUT, NOT_NEEDED, UNDECIDED, USE_FROM
 from gapmin.transfer.findings import asks_for_correction
 from gapmin.transfer.odds import shown_odds
 
 from .curve import BEYOND, EXTRAPOLATED, NONE, LabelSaving
 from .methods import BASELINE, MODEL, TARGET_ONLY
-from .metrics import PERCENT, MethodScore, StudyMetric
+from .metrics import PERCENT, RANKED, ClassScores, MethodScore, StudyMetric, ValueScores, ranks_better_than_a_guess
 from .result import Summary
 
 MINUS = "\N{MINUS SIGN}"
@@ -40,7 +40,12 @@ def signed(value: float, metric: StudyMetric, like: float) -> str:
     return size if float(size) == 0 else f"{MINUS if value < 0 else '+'}{size}"
 
 
-def summarise(evidence: Evidence, metric: StudyMetric, scores: Sequence[MethodScore]) -> Summary:
+def summarise(
+    evidence: Evidence,
+    metric: StudyMetric,
+    scores: Sequence[MethodScore],
+    details: ClassScores | ValueScores | None = None,
+) -> Summary:
     """Say what the verdicts say, how sure that is, what it brings, and what to do next."""
     by_method = {each.method: each for each in scores}
     model, alone, guess = by_method[MODEL], by_method[TARGET_ONLY], by_method[BASELINE]
@@ -50,13 +55,16 @@ def summarise(evidence: Evidence, metric: StudyMetric, scores: Sequence[MethodSc
         evidence.decision(worse, useless),
         f"{'; '.join(odds_lines(evidence))}. {THRESHOLD}",
         _effect(evidence, metric, model, alone, guess),
-        tuple(_next_steps(evidence, worse, useless)),
+        tuple(_next_steps(evidence, worse, _instead_of_useless(evidence, metric, details) if useless else "")),
     )
 
 
 def odds_lines(evidence: Evidence) -> list[str]:
     """Return the odds of each source, and of those that help together."""
-    lines = [f"{each.name}: {odds(each.bayes_factor)}" for each in evidence.sources]
+    lines = [
+        f"{each.name}: {odds(each.bayes_factor)}{' beside the others' * (each.verdict == NOT_NEEDED)}"
+        for each in evidence.sources
+    ]
     if evidence.together:
         whole = odds(evidence.bayes_factor).replace("for it", "for them")
         lines.append(f"{joined(evidence.together)} together: {whole}")
@@ -121,20 +129,27 @@ def _percent(share: float) -> str:
     return f"{100 * share:.0f}%"
 
 
-def _next_steps(evidence: Evidence, worse: bool, is_useless: bool) -> list[str]:
-    undecided = _undecided(evidence)
-    steps = labels_that_would_tell(evidence)
-    if is_useless:
-        constant = f"a constant, {_constant(evidence)}"
-        steps.insert(
-            0, f"No model here does better than {constant}: label more target rows, or look for better columns."
+def _instead_of_useless(evidence: Evidence, metric: StudyMetric, details: ClassScores | ValueScores | None) -> str:
+    """Say what to do where no model is better than the baseline; a rare class may be ranked well all the same."""
+    constant = f"a constant, {_constant(evidence)}"
+    if isinstance(details, ClassScores) and metric.name not in RANKED and ranks_better_than_a_guess(details):
+        return (
+            f"By {metric.name}, no model here does better than {constant}. But the model ranks rows better than a "
+            f"guess (ROC AUC {details.roc_auc:.3f}): compare again with {option('metric', 'roc_auc')}."
         )
+    return f"No model here does better than {constant}: label more target rows, or look for better columns."
+
+
+def _next_steps(evidence: Evidence, worse: bool, instead: str) -> list[str]:
+    """Return the steps; `instead` says what to do in place of relying on a model that a constant beats."""
+    undecided = _undecided(evidence)
+    steps = [*([instead] if instead else []), *labels_that_would_tell(evidence)]
     n_checks = len(steps)
     for each in evidence.sources:
         noticed = next(filter(asks_for_correction, each.findings), "")
         if noticed:
             steps.append(f"Check {each.name}: {noticed}. After a correction, compare again.")
-    if is_useless:
+    if instead:
         return steps
     if evidence.used and not worse:
         steps.append(f"Fit the model: {fitting()}.")
