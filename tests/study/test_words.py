@@ -5,6 +5,7 @@ from math import ceil, log
 import numpy as np
 import pytest
 
+from gapmin.study.answer import named
 from gapmin.study.curve import LabelSaving
 from gapmin.study.methods import BASELINE, MODEL, TARGET_ONLY
 from gapmin.study.metrics import MethodScore, StudyMetric, class_scores
@@ -205,6 +206,17 @@ def test_the_figure_and_the_table_have_one_verdict():
         in_table = [str(row[1]) for row in evidence_table(each).rows]
         assert [row.text for row in evidence_chart(each).rows] == in_table
         assert [row.strong for row in evidence_chart(each).rows] == [row[1].best for row in evidence_table(each).rows]
+
+
+def test_rows_that_are_drawn_are_counted_once():
+    """`search_notes` says it with the seed."""
+    drawn = "evaluated with 20,000 of 90,000 source rows, drawn at random; the model is fitted to all"
+    late = "the time limit of 5 s allowed linear: the result may differ on another machine"
+    one = "the model predicts class a: b for every held-out row: look at predict_proba, or set class_weight='balanced'"
+    found = named(replace(evidence("use"), findings=(late, drawn, one)), ["north"], [()])
+    assert found.findings[0] == late
+    assert found.findings[1].startswith("the model predicts class a: b for every held-out row: look at its")
+    assert len(found.findings) == 2
 
 
 def test_all_verdicts_are_in_the_decision():
