@@ -56,6 +56,6 @@ def fitting() -> str:
     Examples
     --------
     >>> fitting()
-    'call fit()'
+    'call fit() of this comparison'
     """
-    return "gapmin fit with the same files and options" if _ON_COMMAND_LINE.get() else "call fit()"
+    return "gapmin fit with the same files and options" if _ON_COMMAND_LINE.get() else "call fit() of this comparison"
