@@ -82,6 +82,9 @@ def test_tokens_of_a_column_alone(study):
     assert made.target[0]["a"].isna().sum() == 20
     assert not made.target[0]["b"].isna().any()
     assert {column.name: column.missing for column in made.schema.columns} == {"x": (), "a": ("0",), "b": ()}
+    made = study(tables, na=["A=0"])
+    assert notes_on(made, "na=['A=0']: the target has no column 'A'; did you mean 'a'?")
+    assert not made.target[0]["a"].isna().any()
     with pytest.raises(TableError, match=r"na is '\?': give a list"):
         study(tables, na="?")
 

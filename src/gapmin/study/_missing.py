@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from gapmin._utils.options import option
 from gapmin._utils.text import format_number, listed, quoted
 
-from ._messages import name_columns
+from ._messages import did_you_mean, name_columns
 from ._values import Profile, as_numbers, as_texts, kind_of_dtype, parse_number, plain_text
 
 if TYPE_CHECKING:
@@ -62,6 +62,17 @@ class MissingTokens:
             else:
                 everywhere.add(_folded(text))
         return cls(frozenset(everywhere), by_column)
+
+    @staticmethod
+    def without_column(given: Iterable[str], names: Collection[str]) -> list[str]:
+        """Say where "COLUMN=TOKEN" names no column, so that all of it is the token."""
+        said = []
+        for text in given:
+            name, equals, _ = text.rpartition("=")
+            if equals and name.strip() and name.strip() not in names:
+                hint = did_you_mean(name.strip(), names) or f"; {quoted(text)} itself is taken as missing"
+                said.append(f"{option('na', text)}: the target has no column {quoted(name.strip())}{hint}")
+        return said
 
     def of(self, name: str) -> frozenset[str]:
         """Return the tokens of a column."""

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gapmin._utils.options import option
-from gapmin._utils.text import listed, quoted
+from gapmin._utils.text import counted, listed, quoted
 from gapmin.domains import stack_domains
 
 from ._kinds import choose_columns
@@ -29,7 +29,7 @@ __all__ = ["Study", "StudyFiles", "read_study"]
 LabelledFrame = tuple["pd.DataFrame", NDArray[Any]]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Study:
     """A target, its sources, and what they share.
 
@@ -54,6 +54,12 @@ class Study:
     schema: Schema
     notes: tuple[str, ...]
     target_name: str
+
+    def __repr__(self) -> str:
+        tables = {self.target_name: self.target, **self.sources}
+        sizes = ", ".join(f"{name} {counted(len(y), 'row')}" for name, (_, y) in tables.items())
+        columns = counted(len(self.schema.columns), "column")
+        return f"<{type(self).__name__}: {self.schema.label} ({self.schema.task}) from {columns}; {sizes}>"
 
     def stack(self) -> tuple[pd.DataFrame, NDArray[Any], NDArray[np.int64]]:
         """Return (X, y, sample_domain), as the estimators take them; see `gapmin.stack_domains`."""
@@ -210,6 +216,7 @@ def read_study(
         frame = _read_table(table, label, notes, as_text=plan is not None and plan.kind == "text")
         if plan is None:
             missing = MissingTokens.parse(_names(na, "na"), frame.columns)
+            notes += MissingTokens.without_column(na, frame.columns)
         frame, n_gone = _labelled_rows(missing.take_out(frame), table.shown, label, notes)
         if plan is None:
             plan = plan_labels(frame[label], table.shown, task, n_gone)
