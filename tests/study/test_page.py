@@ -58,6 +58,8 @@ def test_a_quick_comparison_says_so_on_its_page():
     assert "<dt>Simplified</dt>" in text
     assert "not nested" in text
     assert "What the model uses" not in text
+    assert "folds of the target" not in text, "they are of the nested cross-validation"
+    assert f"{comparison.n_splits} folds of the target" in page_of(made_comparison())
 
 
 def test_names_are_shown_as_text_everywhere():

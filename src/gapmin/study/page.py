@@ -44,7 +44,7 @@ GLOSSARY = (
         "The share of a class's rows that is found; the share of rows predicted to be of it that are.",
     ),
     ("ROC AUC", "How often a row of the class is ranked above one that is not; 0.5 is a guess."),
-    ("95% interval", "Where the number would lie in 95 of 100 repetitions with other rows."),
+    ("95% interval", "Made so that, with other rows each time, 95 of 100 such intervals hold the true value."),
 )
 
 
@@ -203,9 +203,10 @@ def _provenance_section(comparison: StudyComparison, made_with: Sequence[StudyFi
     packages = ("numpy", "scipy", "scikit-learn", "pandas")
     versions = [f"gapmin {__version__}", f"Python {platform.python_version()}"]
     versions += [f"{name} {version(name)}" for name in packages]
+    folds = f"{comparison.n_splits} folds of the target; seed" if comparison.protocol == NESTED else "Seed"
     points = [
-        f"{comparison.n_splits} folds of the target; seed {comparison.random_state}; {comparison.seconds:.0f} s. The "
-        "numbers do not depend on how many processes were used.",
+        f"{folds} {comparison.random_state}; {comparison.seconds:.0f} s. The numbers do not depend on how many "
+        "processes were used.",
         *([_DRAWN] if sum(comparison.source_sizes.values()) > MAX_SEARCH_ROWS else []),
         f"Versions: {', '.join(versions)}.",
     ]
