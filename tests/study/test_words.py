@@ -11,7 +11,7 @@ from gapmin.study.methods import BASELINE, MODEL, TARGET_ONLY
 from gapmin.study.metrics import MethodScore, StudyMetric, class_scores
 from gapmin.study.page_charts import evidence_chart
 from gapmin.study.page_tables import evidence_table
-from gapmin.study.words import labels_sentence, labels_that_would_tell, odds_lines, summarise
+from gapmin.study.words import labels_sentence, labels_that_would_tell, odds_lines, summarise, weighed_undecided
 from gapmin.transfer import Evidence, Hypothesis, Score, SourceVerdict
 from gapmin.transfer.constants import VERDICTS
 
@@ -138,6 +138,13 @@ def test_an_undecided_source_is_shown_with_the_weight_that_it_has():
     assert "Work with the target alone" not in said
 
 
+def test_labels_that_are_saved_are_those_of_the_whole_model():
+    """An undecided source has a share in them, so it is named beside those that are used."""
+    found = evidence("use", "no evidence either way", "leave out")
+    assert weighed_undecided(found) == ["web at 50%"]
+    assert weighed_undecided(replace(found, sources=tuple(replace(each, weight=0.001) for each in found.sources))) == []
+
+
 def test_sources_that_help_together_are_not_undecided():
     found = evidence("no evidence either way", "no evidence either way")
     alone, *ones = found.hypotheses
@@ -229,6 +236,9 @@ def test_labels_that_a_source_is_worth():
         "With old, 80 labelled target rows do what would take about 81 without: about 1 label more."
     )
     assert "more than 800 without" in labels_sentence(LabelSaving(80, 800, "beyond"), ["old"])
+    assert labels_sentence(LabelSaving(80, 81, "within"), ["old"], ["web at 72%"]).startswith(
+        "With old (undecided: web at 72%), 80 labelled target rows do"
+    )
     assert "extrapolation" in labels_sentence(LabelSaving(80, 1200, "extrapolated"), ["old"])
     assert "old saves no labels" in labels_sentence(LabelSaving(80, 80, "none"), ["old"])
     assert "old and new save no labels" in labels_sentence(LabelSaving(80, 80, "none"), ["old", "new"])

@@ -87,7 +87,7 @@ def print_comparison(comparison: StudyComparison, report: Path | None = None) ->
 
     from gapmin.study.metrics import ClassScores
     from gapmin.study.page_tables import area_table, confusion_table, evidence_table, score_table
-    from gapmin.study.words import labels_sentence
+    from gapmin.study.words import labels_sentence, weighed_undecided
 
     tables = [evidence_table(comparison.evidence), score_table(comparison)]
     found = comparison.details
@@ -97,7 +97,8 @@ def print_comparison(comparison: StudyComparison, report: Path | None = None) ->
     console = Console(highlight=False, markup=False, emoji=False)
     console.print()
     if comparison.saving is not None and comparison.evidence.used:
-        console.print(labels_sentence(comparison.saving, comparison.evidence.used))
+        evidence = comparison.evidence
+        console.print(labels_sentence(comparison.saving, evidence.used, weighed_undecided(evidence)))
     for each in comparison.simplified:
         console.print(f"simplified: {each}")
     for each in comparison.warnings:

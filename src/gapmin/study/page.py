@@ -28,7 +28,7 @@ from .page_charts import (
 from .page_tables import area_table, confusion_table, data_table, drift_table, evidence_table, score_table
 from .result import NESTED, StudyComparison
 from .study import StudyFiles
-from .words import THRESHOLD, labels_sentence, odds_lines
+from .words import THRESHOLD, labels_sentence, odds_lines, weighed_undecided
 
 GLOSSARY = (
     ("target, source", "The file a model is wanted for, and the others."),
@@ -175,7 +175,7 @@ def _label_section(comparison: StudyComparison) -> Section:
     )
     return Section(
         "How many labels the sources are worth",
-        [labels_sentence(comparison.saving, used)],
+        [labels_sentence(comparison.saving, used, weighed_undecided(comparison.evidence))],
         charts=[chart] if chart else [],
         notes=[note],
     )

@@ -89,8 +89,7 @@ def _effect(evidence: Evidence, metric: StudyMetric, model: MethodScore, alone: 
     low, high = (signed(each, metric, alone.value) for each in (model.change_low, model.change_high))
     points = " points" if metric.name in PERCENT else ""
     with_what = f" with {joined(evidence.used)}" if evidence.used else ""
-    relied_on = [f"{each.name} at {_percent(each.weight)}" for each in _undecided(evidence) if _is_relied_on(each)]
-    with_what += f" (undecided: {joined(relied_on)})" if relied_on else ""
+    with_what += _beside(weighed_undecided(evidence))
     beside = f"{metric.shown(guess.value)} for always predicting {_constant(evidence)}."
     if all(each.verdict == LEAVE_OUT for each in evidence.sources) and model.change_low == model.change_high == 0:
         left_out = joined([each.name for each in evidence.sources])
@@ -121,8 +120,14 @@ def _undecided(evidence: Evidence) -> list[SourceVerdict]:
     return [each for each in evidence.sources if each.verdict == UNDECIDED and each.name not in evidence.used]
 
 
-def _is_relied_on(source: SourceVerdict) -> bool:
-    return _percent(source.weight) != "0%"
+def weighed_undecided(evidence: Evidence) -> list[str]:
+    """Return the sources of which nothing is known and that have a share in the model all the same, with it."""
+    shares = [(each.name, _percent(each.weight)) for each in _undecided(evidence)]
+    return [f"{name} at {share}" for name, share in shares if share != "0%"]
+
+
+def _beside(undecided: Sequence[str]) -> str:
+    return f" (undecided: {joined(undecided)})" if undecided else ""
 
 
 def _percent(share: float) -> str:
@@ -183,15 +188,15 @@ def labels_that_would_tell(evidence: Evidence) -> list[str]:
     return said
 
 
-def labels_sentence(saving: LabelSaving, used: Sequence[str]) -> str:
-    """Say how many labels the sources are worth.
+def labels_sentence(saving: LabelSaving, used: Sequence[str], undecided: Sequence[str] = ()) -> str:
+    """Say how many labels the sources are worth; `undecided` ones have a share in that, see `weighed_undecided`.
 
     Examples
     --------
     >>> labels_sentence(LabelSaving(20, 50, "within"), ["old"])
     'With old, 20 labelled target rows do what would take about 50 without: about 30 labels more.'
     """
-    with_, rows = joined(used), f"{saving.n_rows} labelled target rows"
+    with_, rows = joined(used) + _beside(undecided), f"{saving.n_rows} labelled target rows"
     if saving.kind == NONE:
         save = "saves" if len(used) == 1 else "save"
         return f"With {rows}, {with_} {save} no labels: the target alone has no higher error."
