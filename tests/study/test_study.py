@@ -339,11 +339,11 @@ def test_the_task_can_be_set(files):
 
 def test_stray_words_among_regression_labels(files):
     stray = [str(i / 2) for i in range(N)]
-    stray[4] = "?"
+    stray[4] = "two"
     paths = files(table(), table(y=stray))
-    assert refused(paths).startswith(f"{paths[1]} has the label '?' at row 5 below the header in column 'y'")
+    assert refused(paths).startswith(f"{paths[1]} has the label 'two' at row 5 below the header in column 'y'")
     paths = files(table(y=stray), table())
-    assert refused(paths).startswith(f"{paths[0]} has the label '?' at row 5 below the header in column 'y'")
+    assert refused(paths).startswith(f"{paths[0]} has the label 'two' at row 5 below the header in column 'y'")
 
 
 def test_infinite_labels(files):

@@ -16,7 +16,7 @@ from gapmin.domains import stack_domains
 from ._kinds import choose_columns
 from ._labels import LabelPlan, plan_labels, source_labels, subsample, target_labels
 from ._messages import TableError, did_you_mean, name_columns
-from ._missing import MissingTokens
+from ._missing import MissingTokens, without_gaps
 from ._values import as_numbers, is_missing, kind_of_dtype, with_decimal_points
 from .inputs import GivenTable, TableInput, given_tables
 from .schema import PREDICTION_TASKS, Schema, conform_values
@@ -217,7 +217,8 @@ def read_study(
         if plan is None:
             missing = MissingTokens.parse(_names(na, "na"), frame.columns)
             notes += MissingTokens.without_column(na, frame.columns)
-        frame, n_gone = _labelled_rows(missing.take_out(frame), table.shown, label, notes)
+        frame = without_gaps(missing.take_out(frame), label, table.shown, notes)
+        frame, n_gone = _labelled_rows(frame, table.shown, label, notes)
         if plan is None:
             plan = plan_labels(frame[label], table.shown, task, n_gone)
             notes.append(plan.note)
