@@ -248,6 +248,23 @@ def test_the_error_on_known_labels_is_that_of_the_labels(regression, files, tmp_
     assert said["check"]["mean_absolute_error"] == pytest.approx(np.mean(np.abs(off)))
 
 
+def test_an_error_on_a_file_of_the_model_is_said_to_be_too_low(regression, files):
+    for name, is_of_model in (("rt.csv", True), ("rnew.csv", False)):
+        said = predictions(regression[0], files / name)
+        assert said["check"]["n_rows"] > 0
+        assert any("the model was made with" in note and "too low" in note for note in said["notes"]) == is_of_model
+
+
+def test_codes_among_the_labels_of_a_new_file_are_no_labels(regression, files, tmp_path):
+    frame = read_table(files / "rnew.csv").frame
+    frame.loc[:3, LABEL] = -999
+    frame.to_csv(tmp_path / "coded.csv", index=False)
+    said = predictions(regression[0], tmp_path / "coded.csv")
+    assert said["check"]["n_rows"] == 11
+    assert said["check"]["root_mean_squared_error"] < 10
+    assert any("'-999' in the label" in note for note in said["notes"])
+
+
 @pytest.mark.parametrize("name", ["out.csv.gz", "out.parquet", *repeats(["out.tsv", "out.PQ"])])
 def test_the_ending_says_how_to_write(fitted, files, tmp_path, name):
     out = tmp_path / name
