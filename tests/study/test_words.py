@@ -8,7 +8,7 @@ import pytest
 from gapmin.study.answer import named
 from gapmin.study.curve import LabelSaving
 from gapmin.study.methods import BASELINE, MODEL, TARGET_ONLY
-from gapmin.study.metrics import MethodScore, StudyMetric, class_scores
+from gapmin.study.metrics import CLASS_METRICS, MethodScore, StudyMetric, class_scores
 from gapmin.study.page_charts import evidence_chart
 from gapmin.study.page_tables import evidence_table
 from gapmin.study.words import labels_sentence, labels_that_would_tell, odds_lines, summarise, weighed_undecided
@@ -61,6 +61,16 @@ def test_the_effect_has_model_target_and_baseline():
         "Error rate on held-out target rows: 15.0% for the model with old, 20.0% for the target alone "
         f"(95% interval of the change: {MINUS}10.0 to 0.0 points), 50.0% for always predicting the most frequent class."
     )
+
+
+@pytest.mark.parametrize(("name", "constant"), [("log loss", "the shares of the classes"), ("F1", "the most frequent")])
+def test_the_baseline_of_probabilities_is_the_shares_of_the_classes(name, constant):
+    """Always the most frequent class, with certainty, has a log loss beyond all bounds."""
+    metric = next(each for each in CLASS_METRICS.values() if each.name == name)
+    guess = 0.1 if metric.higher_is_better else 0.6
+    assert f"for always predicting {constant}" in summarise(evidence("use"), metric, scores(0.15, guess=guess)).effect
+    useless = summarise(evidence("use"), metric, scores(0.2, guess=0.2)).next_steps[0]
+    assert f"a constant, {constant}" in useless
 
 
 def test_an_interval_that_includes_no_change_is_explained():

@@ -23,6 +23,7 @@ from .methods import BASELINE, COMPARED, MODEL, TARGET_ONLY
 PERCENT = (ERROR_RATE, "accuracy", "balanced accuracy")
 RANKED = ("ROC AUC", "average precision")
 """Metrics of the order that probabilities give."""
+OF_PROBABILITIES = (*RANKED, "log loss", "Brier score")
 
 
 @dataclass(frozen=True)

@@ -38,7 +38,7 @@ GLOSSARY = (
     ),
     ("nat", "The unit of evidence: 3 nats are odds of about 20 to 1."),
     ("weight", "How much the model relies on the learners that train on a source."),
-    ("baseline", "Always the most frequent class, or the mean."),
+    ("baseline", "Always the most frequent class; of probabilities, the shares of the classes; of numbers, the mean."),
     (
         "recall, precision",
         "The share of a class's rows that is found; the share of rows predicted to be of it that are.",

@@ -14,7 +14,16 @@ from gapmin.transfer.odds import shown_odds
 
 from .curve import BEYOND, EXTRAPOLATED, NONE, LabelSaving
 from .methods import BASELINE, MODEL, TARGET_ONLY
-from .metrics import PERCENT, RANKED, ClassScores, MethodScore, StudyMetric, ValueScores, ranks_better_than_a_guess
+from .metrics import (
+    OF_PROBABILITIES,
+    PERCENT,
+    RANKED,
+    ClassScores,
+    MethodScore,
+    StudyMetric,
+    ValueScores,
+    ranks_better_than_a_guess,
+)
 from .result import Summary
 
 MINUS = "\N{MINUS SIGN}"
@@ -90,7 +99,7 @@ def _effect(evidence: Evidence, metric: StudyMetric, model: MethodScore, alone: 
     points = " points" if metric.name in PERCENT else ""
     with_what = f" with {joined(evidence.used)}" if evidence.used else ""
     with_what += _beside(weighed_undecided(evidence))
-    beside = f"{metric.shown(guess.value)} for always predicting {_constant(evidence)}."
+    beside = f"{metric.shown(guess.value)} for always predicting {_constant(evidence, metric)}."
     if all(each.verdict == LEAVE_OUT for each in evidence.sources) and model.change_low == model.change_high == 0:
         left_out = joined([each.name for each in evidence.sources])
         return (
@@ -110,9 +119,11 @@ def _effect(evidence: Evidence, metric: StudyMetric, model: MethodScore, alone: 
     return sentence
 
 
-def _constant(evidence: Evidence) -> str:
+def _constant(evidence: Evidence, metric: StudyMetric) -> str:
     """Name the prediction that needs no model."""
-    return "the most frequent class" if evidence.task == "classification" else "the mean label"
+    if evidence.task == "regression":
+        return "the mean label"
+    return "the shares of the classes" if metric.name in OF_PROBABILITIES else "the most frequent class"
 
 
 def _undecided(evidence: Evidence) -> list[SourceVerdict]:
@@ -136,7 +147,7 @@ def _percent(share: float) -> str:
 
 def _instead_of_useless(evidence: Evidence, metric: StudyMetric, details: ClassScores | ValueScores | None) -> str:
     """Say what to do where no model is better than the baseline; a rare class may be ranked well all the same."""
-    constant = f"a constant, {_constant(evidence)}"
+    constant = f"a constant, {_constant(evidence, metric)}"
     if isinstance(details, ClassScores) and metric.name not in RANKED and ranks_better_than_a_guess(details):
         return (
             f"By {metric.name}, no model here does better than {constant}. But the model ranks rows better than a "
