@@ -96,7 +96,7 @@ def _compare(
     paths = [files.target, *files.sources]
     with stages_on(Console(stderr=True), "gapmin compare") as on_progress:
         on_progress(0.0, "reading files")
-        check_division(files.tables()[0], group, time)
+        check_division(files.tables()[0], files.label, group, time)
         study = files.read(asked["random_state"])
         check_study(study)
         read_metric(asked["scoring"], study.schema.task)

@@ -224,7 +224,7 @@ def compare(
     """
     left_out = [*drop, *([group] if group else [])]
     files = StudyFiles(target, sources, label, task, left_out, max_source_rows, na, keep, text)
-    check_division(files.tables()[0], group, time)
+    check_division(files.tables()[0], label, group, time)
     study = files.read(random_state)
     division = read_division(study, files.inputs(), group, time)
     options: dict[str, Any] = {"quick": quick, "time_limit": time_limit, "n_splits": n_splits}
