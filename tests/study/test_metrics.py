@@ -50,6 +50,8 @@ def test_a_metric_of_the_other_task_is_refused():
         read_metric("r2", "classification")
     with pytest.raises(TableError, match=r"did you mean 'roc_auc'\?$"):
         read_metric("roc_acu", "classification")
+    with pytest.raises(TableError, match=r"is no name of a metric: use rmse, mean_absolute_error"):
+        read_metric(max, "regression")
 
 
 def test_areas_are_of_the_rarer_class(rare):

@@ -79,6 +79,14 @@ def test_an_interval_that_includes_no_change_is_explained():
     assert "holds zero" not in summarise(evidence("use"), RATE, scores(0.15, low=-0.1, high=-0.02)).effect
 
 
+def test_the_odds_are_not_said_to_decide_for_a_model_that_is_not_to_be_relied_on():
+    rises = summarise(evidence("use"), RATE, scores(0.25, low=-0.1, high=0.2))
+    useless = summarise(evidence("use"), RATE, scores(0.15, low=-0.1, high=0.02, guess=0.1))
+    for said in (rises, useless):
+        assert "old fits the target, but" in said.decision
+        assert "The odds do" not in said.effect
+
+
 def test_a_model_that_leaves_all_out_says_so():
     assert (
         "The model leaves old and web out." in summarise(evidence("leave out", "leave out"), RATE, scores(0.2)).effect

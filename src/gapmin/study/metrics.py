@@ -103,6 +103,8 @@ def read_metric(name: str | None, task: str) -> StudyMetric:
     known = CLASS_METRICS if task == "classification" else VALUE_METRICS
     if name is None:
         return next(iter(known.values()))
+    if not isinstance(name, str):
+        raise TableError(f"{name!r} is no name of a metric: use {', '.join(known)}")
     plain = {"neg_root_mean_squared_error": "rmse", "root_mean_squared_error": "rmse"}.get(name, name)
     plain = plain.removeprefix("neg_")
     if plain not in known:

@@ -63,7 +63,7 @@ def summarise(
     return Summary(
         evidence.decision(worse, useless),
         f"{'; '.join(odds_lines(evidence))}. {THRESHOLD}",
-        _effect(evidence, metric, model, alone, guess),
+        _effect(evidence, metric, (model, alone, guess), is_relied_on=not (worse or useless)),
         tuple(_next_steps(evidence, worse, _instead_of_useless(evidence, metric, details) if useless else "")),
     )
 
@@ -93,7 +93,11 @@ def odds(bayes_factor: float) -> str:
     return f"{shown_odds(1 / max(bayes_factor, 1e-300))} against it"
 
 
-def _effect(evidence: Evidence, metric: StudyMetric, model: MethodScore, alone: MethodScore, guess: MethodScore) -> str:
+def _effect(
+    evidence: Evidence, metric: StudyMetric, scores: tuple[MethodScore, MethodScore, MethodScore], *, is_relied_on: bool
+) -> str:
+    """Say what the model, the target alone and the baseline reach."""
+    model, alone, guess = scores
     name = f"{metric.name[:1].upper()}{metric.name[1:]}"
     low, high = (signed(each, metric, alone.value) for each in (model.change_low, model.change_high))
     points = " points" if metric.name in PERCENT else ""
@@ -113,7 +117,7 @@ def _effect(evidence: Evidence, metric: StudyMetric, model: MethodScore, alone: 
     )
     if all(each.verdict == LEAVE_OUT for each in evidence.sources):
         sentence += f" The model leaves {joined([each.name for each in evidence.sources])} out."
-    elif evidence.used and model.change_low < 0 < model.change_high:
+    elif evidence.used and is_relied_on and model.change_low < 0 < model.change_high:
         sentence += " The interval holds zero, so the error alone does not decide. The odds do: they compare how well "
         sentence += "each label was predicted."
     return sentence
