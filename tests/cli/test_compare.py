@@ -187,7 +187,7 @@ def test_too_few_target_rows(files, tmp_path):
         (("--max-source-rows", 0), "--max-source-rows is 0: take at least 1"),
         (("--seed", -1), "--seed is -1: take a number from 0"),
         (("--time-limit", 0), "--time-limit is 0: give seconds above 0"),
-        (("--metric", "r2"), "the metric 'r2' is none for a classification: use error_rate"),
+        (("--metric", "r2"), "'r2' is no metric for a classification: use error_rate"),
         (("--group", "patient"), "has no column 'patient' for --group: it has"),
         (("--time", "dya"), "has no column 'dya' for --time: it has"),
         (("--task", "guess"), "task is 'guess': use classification or regression"),

@@ -134,6 +134,10 @@ def test_the_command_knows_every_example(tmp_path):
     said = json.loads(done.stdout)
     assert {file["path"] for file in said["files"]} == {str(tmp_path / name) for name in digits().files}
     assert said["label"] == "parity"
+    assert run(tmp_path / "digits").exit_code == 0
+    assert names(tmp_path / "digits") == set(digits().files), "the study that is called as the folder"
+    assert run(tmp_path / "digits", "--study", "cars", "--force").exit_code == 0
+    assert names(tmp_path / "digits") > FILES
     refused = run(tmp_path / "other", "--study", "boats")
     assert (refused.exit_code, refused.stderr) == (2, "gapmin example: --study is boats: use cars or digits\n")
 

@@ -1,5 +1,6 @@
 """``gapmin fit``, ``predict`` and ``explain`` on files made here; test_fit_processes.py has them as processes."""
 
+import dataclasses
 import gzip
 import hashlib
 import io
@@ -19,7 +20,7 @@ from sklearn.pipeline import Pipeline  # noqa: E402
 
 from gapmin import GapBoostClassifier, TransferClassifierCV  # noqa: E402
 from gapmin.cli import explain, fit, predict  # noqa: E402
-from gapmin.cli._printing import print_json  # noqa: E402
+from gapmin.cli._printing import domain_table, print_json  # noqa: E402
 from gapmin.saved import ModelFileError, load_model, save_model  # noqa: E402
 from gapmin.saved._archive import pack  # noqa: E402
 from gapmin.study import answer, preprocessor, read_study, read_table  # noqa: E402
@@ -119,6 +120,22 @@ def test_a_fit_says_what_was_read_and_what_came_of_it(fitted, files):
     }
     assert list(weights) == ["t (target)", "a [red]", "<script>b"]
     assert weights["<script>b"][1] == "50"
+
+
+def test_a_target_that_corrects_models_of_the_sources_is_not_said_to_be_dropped(fitted):
+    """Its rows train none of the models, and are still what these are corrected by."""
+    model = StudyModel.load(fitted[0])
+    (alone, *others) = model.evidence.hypotheses
+
+    def notes(form, weight):
+        changed = [dataclasses.replace(each, chosen={"forest": f"Tree(){form}"}, weight=weight) for each in others]
+        made = dataclasses.replace(model.evidence, hypotheses=(alone, *changed))
+        shown = dataclasses.replace(model, evidence=made)
+        return [str(each) for each in domain_table(shown, model.explanation.sources).notes]
+
+    (said,) = notes(", recalibrated", 0.3)
+    assert "corrected by the target's rows" in said
+    assert notes(", half", 0.3) == notes(", recalibrated", 1e-6) == []
 
 
 def test_a_model_remembers_how_it_was_made(fitted, files):
@@ -229,6 +246,23 @@ def test_the_error_on_known_labels_is_that_of_the_labels(regression, files, tmp_
     assert said["check"]["n_rows"] == 10
     assert said["check"]["root_mean_squared_error"] == pytest.approx(np.sqrt(np.mean(off**2)))
     assert said["check"]["mean_absolute_error"] == pytest.approx(np.mean(np.abs(off)))
+
+
+def test_an_error_on_a_file_of_the_model_is_said_to_be_too_low(regression, files):
+    for name, is_of_model in (("rt.csv", True), ("rnew.csv", False)):
+        said = predictions(regression[0], files / name)
+        assert said["check"]["n_rows"] > 0
+        assert any("the model was made with" in note and "too low" in note for note in said["notes"]) == is_of_model
+
+
+def test_codes_among_the_labels_of_a_new_file_are_no_labels(regression, files, tmp_path):
+    frame = read_table(files / "rnew.csv").frame
+    frame.loc[:3, LABEL] = -999
+    frame.to_csv(tmp_path / "coded.csv", index=False)
+    said = predictions(regression[0], tmp_path / "coded.csv")
+    assert said["check"]["n_rows"] == 11
+    assert said["check"]["root_mean_squared_error"] < 10
+    assert any("'-999' in the label" in note for note in said["notes"])
 
 
 @pytest.mark.parametrize("name", ["out.csv.gz", "out.parquet", *repeats(["out.tsv", "out.PQ"])])

@@ -35,6 +35,23 @@ def test_words_in_a_column_of_numbers_leave_room_for_the_names_of_the_rows(width
     assert text.count("64.76 (as in the table above)") == 10
 
 
+@pytest.mark.parametrize("numeric", [True, False])
+@pytest.mark.parametrize("width", [60, 80, 200])
+def test_names_that_begin_alike_are_told_apart_however_long(width, numeric):
+    import io
+
+    from rich.console import Console
+
+    names = [f"{'hospital_' * 9}{end}" for end in ("north", "south")]
+    rows = [[Entry(name), Entry("not needed beside the others"), Entry("64.76")] for name in names]
+    console = Console(width=width, file=io.StringIO())
+    console.print(to_rich(Table("Verdicts", ["", "verdict", "odds"], rows, numeric=numeric)))
+    lines = console.file.getvalue().splitlines()
+    assert "…" not in "".join(lines)
+    joined = "".join(line.split("  ")[0].strip() for line in lines)
+    assert all(name in joined for name in names)
+
+
 def test_names_are_not_read_as_markup_in_the_terminal():
     from rich.console import Console
 

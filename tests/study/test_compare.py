@@ -181,5 +181,5 @@ def test_a_target_that_says_nothing_is_refused():
         compare_study(study, n_splits=1)
     with pytest.raises(ValueError, match=r"^time_limit is 0: give seconds above 0, or None$"):
         compare_study(study, time_limit=0)
-    with pytest.raises(ValueError, match=r"^the metric 'r2' is none for a classification"):
+    with pytest.raises(ValueError, match=r"^'r2' is no metric for a classification"):
         compare_study(study, scoring="r2")

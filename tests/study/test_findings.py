@@ -64,6 +64,15 @@ def test_a_constant_counts_where_the_column_matters(source):
     )
 
 
+def test_a_handful_of_rows_is_constant_by_accident(source):
+    """So is a category of theirs that the target lacks: a correction is not to be asked for."""
+    few = source[:4].assign(alcohol=0.0, colour="amber")
+    assert said_of(few) == ""
+    many = said_of(source[:12].assign(alcohol=0.0, colour="amber"))
+    assert "constant in the source alone: 'alcohol'" in many
+    assert "'colour'" in many
+
+
 def test_columns_of_the_preparation_are_not_spoken_of(source):
     """A gap in one file makes a column that says so; the other file has the same value in it throughout."""
     source.loc[::5, ["alcohol", "sugar"]] = np.nan

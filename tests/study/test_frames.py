@@ -135,6 +135,11 @@ def test_a_comparison_shows_itself(compared, tmp_path):
     assert "older &lt;b&gt;" in text
 
 
+def test_an_option_that_there_is_not_is_refused_by_the_function_that_was_called():
+    with pytest.raises(TypeError, match=r"^compare\(\) got an unexpected keyword argument 'quik'"):
+        gapmin.compare(frame(20), [frame(60, seed=1)], label="rent", quik=True)
+
+
 def test_a_comparison_fits_the_model_that_it_judged(compared, tmp_path):
     model = compared.fit()
     assert model.evidence.to_dict() == compared.evidence.to_dict()

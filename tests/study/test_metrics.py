@@ -46,10 +46,12 @@ def test_a_perfect_regressor_has_no_loss(name):
 
 
 def test_a_metric_of_the_other_task_is_refused():
-    with pytest.raises(TableError, match=r"^the metric 'r2' is none for a classification: use error_rate, accuracy"):
+    with pytest.raises(TableError, match=r"^'r2' is no metric for a classification: use error_rate, accuracy"):
         read_metric("r2", "classification")
     with pytest.raises(TableError, match=r"did you mean 'roc_auc'\?$"):
         read_metric("roc_acu", "classification")
+    with pytest.raises(TableError, match=r"is no name of a metric: use rmse, mean_absolute_error"):
+        read_metric(max, "regression")
 
 
 def test_areas_are_of_the_rarer_class(rare):

@@ -82,6 +82,9 @@ def test_tokens_of_a_column_alone(study):
     assert made.target[0]["a"].isna().sum() == 20
     assert not made.target[0]["b"].isna().any()
     assert {column.name: column.missing for column in made.schema.columns} == {"x": (), "a": ("0",), "b": ()}
+    made = study(tables, na=["A=0"])
+    assert notes_on(made, "na=['A=0']: the target has no column 'A'; did you mean 'a'?")
+    assert not made.target[0]["a"].isna().any()
     with pytest.raises(TableError, match=r"na is '\?': give a list"):
         study(tables, na="?")
 
@@ -91,6 +94,28 @@ def test_a_token_in_the_label_is_no_label(study):
     made = study({"target": table(y=labels), "source": table(y=labels)}, na=["?"])
     assert made.schema.classes == ("no", "yes")
     assert len(made.target[1]) == 40
+
+
+@pytest.mark.parametrize("gap", ["?", "unknown", "-999", -999.0])
+def test_a_mark_or_code_among_labels_that_are_numbers_is_no_label(study, gap):
+    """A model of -999 would be a model of what was not measured."""
+    labels = [gap if row % 5 == 0 else f"{row / 7:.2f}" if isinstance(gap, str) else row / 7 for row in range(N)]
+    whole = [row / 7 for row in range(N)]
+    made = study({"target": table(y=labels), "source": table(y=whole)})
+    assert made.schema.task == "regression"
+    assert len(made.target[1]) == N - N // 5
+    assert made.target[1].min() > 0
+    assert notes_on(made, "in the label 'y'")
+    assert len(made.sources["source"][1]) == N
+    other_way = study({"target": table(y=whole), "source": table(y=labels)})
+    assert len(other_way.sources["source"][1]) == N - N // 5
+
+
+def test_marks_among_classes_and_numbers_that_only_look_like_codes_are_labels(study):
+    classes = ["yes", "no", "unknown"] * (N // 3)
+    assert study({"target": table(y=classes), "source": table(y=classes)}).schema.classes == ("no", "unknown", "yes")
+    cold = [-9.0 if row % 5 == 0 else row / 2 - 15 for row in range(N)]
+    assert len(study({"target": table(y=cold), "source": table(y=cold)}).target[1]) == N
 
 
 def test_dirt_of_one_file_makes_no_category_of_a_measure(study):

@@ -58,6 +58,8 @@ def test_a_quick_comparison_says_so_on_its_page():
     assert "<dt>Simplified</dt>" in text
     assert "not nested" in text
     assert "What the model uses" not in text
+    assert "folds of the target" not in text, "they are of the nested cross-validation"
+    assert f"{comparison.n_splits} folds of the target" in page_of(made_comparison())
 
 
 def test_names_are_shown_as_text_everywhere():
@@ -73,7 +75,9 @@ def test_tables_say_what_was_found():
     found = {str(row[0]): [str(entry) for entry in row] for row in table.rows}
     assert found["old"] == ["old", "use", "1,001", "40 to 1", "+6.0 ± 1.0", "50%"]
     assert found["a" * 60] == ["a" * 60, "leave out", "1,003", "1 to 10,000+", "none", "50%"]
-    assert list(table.notes) == [f"{'a' * 60}: its labels look reversed"]
+    about_source, about_verdict = table.notes
+    assert about_source == f"{'a' * 60}: its labels look reversed"
+    assert about_verdict.startswith("not needed beside the others: helps alone")
     rows = {str(row[0]): [str(entry) for entry in row] for row in score_table(comparison).rows}
     assert rows[TARGET_ONLY] == [TARGET_ONLY, "30.0%", "20.0% to 40.0%", "", ""]
     assert rows[MODEL] == [MODEL, "10.0%", "0.0% to 20.0%", f"{MINUS}20.0", f"{MINUS}30.0 to +20.0"]

@@ -189,6 +189,22 @@ def test_with_groups_a_leak_is_no_help(tmp_path):
     assert honest.score_of(MODEL).value > 0.8 * honest.score_of(BASELINE).value
 
 
+def test_a_model_of_one_class_is_told_once_and_of_options_that_there_are(tmp_path):
+    """In a comparison as a warning, after a fit as a note; `class_weight` is an option of neither."""
+    rng = np.random.default_rng(0)
+    frames = [pd.DataFrame(rng.normal(size=(n, 2)), columns=["a", "b"]) for n in (60, 60)]
+    paths = [tmp_path / "ours.csv", tmp_path / "north.csv"]
+    for path, frame in zip(paths, frames, strict=True):
+        frame.assign(label=np.where(np.arange(60) < 4, "ill", "well")).to_csv(path, index=False)
+    found = compare_study(read_study(paths[0], paths[1:], "label"), n_jobs=1, quick=True)
+    fitted = fit_study(StudyFiles(paths[0], paths[1:], "label"), n_jobs=1).evidence
+    assert fitted == found.evidence
+    (after_fit,) = fitted.findings
+    assert after_fit.startswith("the model predicts class well for every held-out row")
+    assert not any(word in after_fit for word in ("class_weight", "predict_proba"))
+    assert [each for each in (*found.notes, *found.warnings) if "predicts class well" in each] == [found.warnings[0]]
+
+
 def test_a_rare_class_shows_ranks_baseline_and_a_warning_where_it_is_never_found(tmp_path):
     rng = np.random.default_rng(0)
     paths = [tmp_path / "ours.csv", tmp_path / "north.csv"]

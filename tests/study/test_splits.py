@@ -65,11 +65,23 @@ def files(tmp_path):
 
 def test_groups_and_times_are_read_from_the_files(files):
     study = read_study(files[0], files[1:], "y", drop=["who"])
-    found = read_division(study, files, "who", "day")
+    found = read_division(study, files, "who")
     assert found.groups.size == 70
     assert np.unique(found.groups).size == 7
+    found = read_division(study, files, time="day")
     days = [k % 28 for k in range(40)][::-1]
     assert list(np.argsort(found.time, kind="stable")) == list(np.argsort(days, kind="stable"))
+
+
+@pytest.mark.parametrize("form", ["%d.%m.%Y", "%d/%m/%Y", "%m/%d/%Y", "%d.%m.%y %H:%M", "%Y-%m-%dT%H:%M:%S+02:00"])
+def test_time_goes_by_dates_as_they_are_written_where_the_file_is_from(files, form):
+    """As in the columns of the model: 03.04.2024 is the third of April, and stands before 01.05.2024."""
+    days = pd.Timestamp("2024-01-05 06:30") + pd.to_timedelta(np.random.default_rng(0).permutation(40) * 7, unit="D")
+    for asked in ({}, {"drop": ["who", "day"]}):
+        pd.read_csv(files[0]).assign(day=days.strftime(form)).to_csv(files[0], index=False)
+        study = read_study(files[0], files[1:], "y", **asked)
+        found = read_division(study, files, time="day")
+        assert list(np.argsort(found.time)) == list(np.argsort(days))
 
 
 def test_a_source_without_the_column_shares_no_group(files):
@@ -86,6 +98,9 @@ def test_a_source_without_the_column_shares_no_group(files):
         ({}, {"group": "whom"}, r"new.csv has no column 'whom' for group=: it has .*did you mean 'who'\?$"),
         ({"who": "p1"}, {"group": "who"}, "every row of .* has 'p1' in column 'who': group= needs two or more$"),
         ({"day": "soon"}, {"time": "day"}, "has 'soon' in column 'day' at row 1 below the header, which is no date"),
+        ({}, {"group": "who", "time": "day"}, "group= and time= are given together: .* give one of them$"),
+        ({}, {"group": "y"}, "group= names the label 'y': give another column$"),
+        ({}, {"time": "y"}, "time= names the label 'y': give another column$"),
         ({"who": None}, {"group": "who"}, "has no value in column 'who' at row 1 below the header"),
     ],
 )

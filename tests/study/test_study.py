@@ -214,6 +214,10 @@ def test_ids_of_whole_numbers_are_told_by_their_name(files):
     assert notes_on(made, "dropped column 'patient_id'")
     kept = study(files(table(customerId=ids), table(customerId=ids)), keep=["customerId"])
     assert kept.schema.names == ("x", "customerId")
+    for name in ("order_no", "Flaschen-Nr", "Kundennummer", "ticket number"):
+        assert study(files(table(**{name: ids}), table(**{name: ids + 1}))).schema.names == ("x",), name
+    for name in ("piano", "number", "casino"):
+        assert study(files(table(**{name: ids}), table(**{name: ids + 1}))).schema.names == ("x", name), name
     often = study(files(table(town_id=ids % 7), table(town_id=ids % 7)))
     assert often.schema.names == ("x", "town_id"), "rows share it, so that it may tell something"
 
@@ -333,11 +337,11 @@ def test_the_task_can_be_set(files):
 
 def test_stray_words_among_regression_labels(files):
     stray = [str(i / 2) for i in range(N)]
-    stray[4] = "?"
+    stray[4] = "two"
     paths = files(table(), table(y=stray))
-    assert refused(paths).startswith(f"{paths[1]} has the label '?' at row 5 below the header in column 'y'")
+    assert refused(paths).startswith(f"{paths[1]} has the label 'two' at row 5 below the header in column 'y'")
     paths = files(table(y=stray), table())
-    assert refused(paths).startswith(f"{paths[0]} has the label '?' at row 5 below the header in column 'y'")
+    assert refused(paths).startswith(f"{paths[0]} has the label 'two' at row 5 below the header in column 'y'")
 
 
 def test_infinite_labels(files):
@@ -497,6 +501,11 @@ def test_texts_of_numbers_with_other_marks_stay_numbers(tmp_path):
     source.write_text("x;n;y\n" + "".join(f"{i},5;{'many' if i % 3 else '1000'};{i % 7},1\n" for i in range(30)))
     made = read_study(target, [source], "y")
     assert {column.name: set(column.levels) for column in made.schema.columns}["n"] == {"1000", "2000", "many"}
+
+
+def test_a_study_shows_what_it_is_and_no_rows(files):
+    said = repr(study(files(table(), table())))
+    assert said == f"<Study: y (regression) from 1 column; target {N} rows, source {N} rows>"
 
 
 def test_numbers_of_rows_are_dropped(files):

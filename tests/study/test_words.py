@@ -2,13 +2,16 @@ from dataclasses import replace
 from itertools import product
 from math import ceil, log
 
+import numpy as np
 import pytest
 
+from gapmin.study.answer import named
 from gapmin.study.curve import LabelSaving
 from gapmin.study.methods import BASELINE, MODEL, TARGET_ONLY
-from gapmin.study.metrics import MethodScore, StudyMetric
+from gapmin.study.metrics import CLASS_METRICS, MethodScore, StudyMetric, class_scores
+from gapmin.study.page_charts import evidence_chart
 from gapmin.study.page_tables import evidence_table
-from gapmin.study.words import labels_sentence, labels_that_would_tell, summarise
+from gapmin.study.words import labels_sentence, labels_that_would_tell, odds_lines, summarise, weighed_undecided
 from gapmin.transfer import Evidence, Hypothesis, Score, SourceVerdict
 from gapmin.transfer.constants import VERDICTS
 
@@ -60,10 +63,28 @@ def test_the_effect_has_model_target_and_baseline():
     )
 
 
+@pytest.mark.parametrize(("name", "constant"), [("log loss", "the shares of the classes"), ("F1", "the most frequent")])
+def test_the_baseline_of_probabilities_is_the_shares_of_the_classes(name, constant):
+    """Always the most frequent class, with certainty, has a log loss beyond all bounds."""
+    metric = next(each for each in CLASS_METRICS.values() if each.name == name)
+    guess = 0.1 if metric.higher_is_better else 0.6
+    assert f"for always predicting {constant}" in summarise(evidence("use"), metric, scores(0.15, guess=guess)).effect
+    useless = summarise(evidence("use"), metric, scores(0.2, guess=0.2)).next_steps[0]
+    assert f"a constant, {constant}" in useless
+
+
 def test_an_interval_that_includes_no_change_is_explained():
     said = summarise(evidence("use"), RATE, scores(0.15, low=-0.1, high=0.02)).effect
     assert "The interval holds zero, so the error alone does not decide" in said
     assert "holds zero" not in summarise(evidence("use"), RATE, scores(0.15, low=-0.1, high=-0.02)).effect
+
+
+def test_the_odds_are_not_said_to_decide_for_a_model_that_is_not_to_be_relied_on():
+    rises = summarise(evidence("use"), RATE, scores(0.25, low=-0.1, high=0.2))
+    useless = summarise(evidence("use"), RATE, scores(0.15, low=-0.1, high=0.02, guess=0.1))
+    for said in (rises, useless):
+        assert "old fits the target, but" in said.decision
+        assert "The odds do" not in said.effect
 
 
 def test_a_model_that_leaves_all_out_says_so():
@@ -135,6 +156,13 @@ def test_an_undecided_source_is_shown_with_the_weight_that_it_has():
     assert "Work with the target alone" not in said
 
 
+def test_labels_that_are_saved_are_those_of_the_whole_model():
+    """An undecided source has a share in them, so it is named beside those that are used."""
+    found = evidence("use", "no evidence either way", "leave out")
+    assert weighed_undecided(found) == ["web at 50%"]
+    assert weighed_undecided(replace(found, sources=tuple(replace(each, weight=0.001) for each in found.sources))) == []
+
+
 def test_sources_that_help_together_are_not_undecided():
     found = evidence("no evidence either way", "no evidence either way")
     alone, *ones = found.hypotheses
@@ -163,6 +191,59 @@ def test_every_outcome_has_a_next_step():
             assert summarise(evidence(*verdicts), RATE, scores(error)).next_steps
 
 
+@pytest.mark.parametrize("ranks", [True, False])
+def test_a_rare_class_that_no_model_names_may_still_be_ranked(ranks):
+    """With 3 of 100 rows ill the most frequent class is hard to beat by error, and the model may be of use."""
+    y = np.arange(100) < 3
+    share = np.where(y & ranks, 0.4, np.linspace(0, 0.3, 100))
+    found = class_scores(np.column_stack([1 - share, share]), y.astype(int), ["well", "ill"])
+    for metric in (RATE, StudyMetric("F1", True)):
+        said = summarise(evidence("use"), metric, scores(0.03, alone=0.03, guess=0.03), found).next_steps[0]
+        assert ("No model here does better than a constant" in said) == (not ranks)
+        if ranks:
+            assert f"ROC AUC {found.roc_auc:.3f}" in said
+            assert "scoring='roc_auc'" in said
+            assert metric.name in said
+
+
+def test_two_rows_ranked_well_by_luck_are_no_ranking():
+    y = np.array([0] * 9 + [1])
+    share = np.linspace(0.1, 0.5, 10)
+    share[-1] = 0.45
+    found = class_scores(np.column_stack([1 - share, share]), y, ["well", "ill"])
+    assert found.roc_auc > 0.8
+    said = summarise(evidence("use"), RATE, scores(0.1, alone=0.1, guess=0.1), found).next_steps[0]
+    assert "No model here does better than a constant" in said
+
+
+def test_odds_of_what_is_not_needed_are_those_beside_the_others():
+    found = evidence("use", "not needed beside the others", factor=0.02)
+    assert odds_lines(found) == ["old: 50 to 1 against it", "web: 50 to 1 against it beside the others"]
+    assert any("not needed" in note and "alone" in note for note in evidence_table(found).notes)
+    assert not evidence_table(evidence("use", "leave out")).notes
+
+
+def test_the_figure_and_the_table_have_one_verdict():
+    found = evidence("no evidence either way", "no evidence either way")
+    alone, *ones = found.hypotheses
+    together = replace(found, hypotheses=(replace(alone, weight=0.01), *(replace(each, weight=0.49) for each in ones)))
+    for each in (together, evidence("use", "leave out"), evidence("not needed beside the others", "use")):
+        in_table = [str(row[1]) for row in evidence_table(each).rows]
+        assert [row.text for row in evidence_chart(each).rows] == in_table
+        assert [row.strong for row in evidence_chart(each).rows] == [row[1].best for row in evidence_table(each).rows]
+
+
+def test_rows_that_are_drawn_are_counted_once():
+    """`search_notes` says it with the seed."""
+    drawn = "evaluated with 20,000 of 90,000 source rows, drawn at random; the model is fitted to all"
+    late = "the time limit of 5 s allowed linear: the result may differ on another machine"
+    one = "the model predicts class a: b for every held-out row: look at predict_proba, or set class_weight='balanced'"
+    found = named(replace(evidence("use"), findings=(late, drawn, one)), ["north"], [()])
+    assert found.findings[0] == late
+    assert found.findings[1].startswith("the model predicts class a: b for every held-out row: look at its")
+    assert len(found.findings) == 2
+
+
 def test_all_verdicts_are_in_the_decision():
     said = evidence("use", "leave out", "not needed beside the others").decision(worse=False)
     assert said == "Use old. Leave out web. Not needed beside the others: bad."
@@ -173,6 +254,9 @@ def test_labels_that_a_source_is_worth():
         "With old, 80 labelled target rows do what would take about 81 without: about 1 label more."
     )
     assert "more than 800 without" in labels_sentence(LabelSaving(80, 800, "beyond"), ["old"])
+    assert labels_sentence(LabelSaving(80, 81, "within"), ["old"], ["web at 72%"]).startswith(
+        "With old (undecided: web at 72%), 80 labelled target rows do"
+    )
     assert "extrapolation" in labels_sentence(LabelSaving(80, 1200, "extrapolated"), ["old"])
     assert "old saves no labels" in labels_sentence(LabelSaving(80, 80, "none"), ["old"])
     assert "old and new save no labels" in labels_sentence(LabelSaving(80, 80, "none"), ["old", "new"])

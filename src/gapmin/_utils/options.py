@@ -10,6 +10,7 @@ _ON_COMMAND_LINE = ContextVar("on_command_line", default=False)
 _OTHER_NAMES = ContextVar[dict[str, str] | None]("other_names", default=None)
 _LISTS = ("drop", "keep", "na")
 _IN_PYTHON = {
+    "metric": "scoring=",
     "no-text": "text=False",
     "json": "result.to_dict()",
 }
@@ -49,17 +50,23 @@ def option(name: str, value: str = "") -> str:
     --------
     >>> option("task"), option("task", "regression"), option("na", "k.A."), option("no-text")
     ('task=', "task='regression'", "na=['k.A.']", 'text=False')
+    >>> option("metric", "roc_auc")
+    "scoring='roc_auc'"
+    >>> with on_command_line():
+    ...     option("metric", "roc_auc")
+    '--metric roc_auc'
     >>> with on_command_line():
     ...     option("task"), option("task", "regression"), option("na", "k.A."), option("no-text")
     ('--task', '--task regression', "--na 'k.A.'", '--no-text')
     """
     name = (_OTHER_NAMES.get() or {}).get(name, name)
     if _ON_COMMAND_LINE.get():
-        shown = f" {value if value.isalnum() else repr(value)}" if value else ""
+        shown = f" {value if value.replace('_', '').isalnum() else repr(value)}" if value else ""
         return f"--{name}{shown}"
+    given = _IN_PYTHON.get(name, f"{name}=")
     if not value:
-        return _IN_PYTHON.get(name, f"{name}=")
-    return f"{name}=[{value!r}]" if name in _LISTS else f"{name}={value!r}"
+        return given
+    return f"{given}[{value!r}]" if name in _LISTS else f"{given}{value!r}"
 
 
 def fitting() -> str:
@@ -68,6 +75,6 @@ def fitting() -> str:
     Examples
     --------
     >>> fitting()
-    'call fit()'
+    'call fit() of this comparison'
     """
-    return "gapmin fit with the same files and options" if _ON_COMMAND_LINE.get() else "call fit()"
+    return "gapmin fit with the same files and options" if _ON_COMMAND_LINE.get() else "call fit() of this comparison"

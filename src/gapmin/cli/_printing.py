@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from gapmin.reporting.table import Table
     from gapmin.study import Study, StudyComparison
     from gapmin.study.model import StudyModel
+    from gapmin.transfer import Evidence
     from gapmin.transfer.explanation import RowUse, WeightGroup
 
 _MOST_GROUPS = 12
@@ -87,7 +88,7 @@ def print_comparison(comparison: StudyComparison, report: Path | None = None) ->
 
     from gapmin.study.metrics import ClassScores
     from gapmin.study.page_tables import area_table, confusion_table, evidence_table, score_table
-    from gapmin.study.words import labels_sentence
+    from gapmin.study.words import labels_sentence, weighed_undecided
 
     tables = [evidence_table(comparison.evidence), score_table(comparison)]
     found = comparison.details
@@ -97,7 +98,8 @@ def print_comparison(comparison: StudyComparison, report: Path | None = None) ->
     console = Console(highlight=False, markup=False, emoji=False)
     console.print()
     if comparison.saving is not None and comparison.evidence.used:
-        console.print(labels_sentence(comparison.saving, comparison.evidence.used))
+        evidence = comparison.evidence
+        console.print(labels_sentence(comparison.saving, evidence.used, weighed_undecided(evidence)))
     for each in comparison.simplified:
         console.print(f"simplified: {each}")
     for each in comparison.warnings:
@@ -125,7 +127,19 @@ def domain_table(model: StudyModel, groups: Sequence[WeightGroup]) -> Table:
     table = group_table(caption, groups, at_most=len(groups))
     roles = [" (target)" if each.role == "target" else "" for each in model.files]
     rows = [[replace(row[0], detail=role), *row[1:]] for row, role in zip(table.rows, roles, strict=True)]
-    return replace(table, rows=rows)
+    return replace(table, rows=rows, notes=[*table.notes, *([_CORRECTED] if _is_corrected(model.evidence) else [])])
+
+
+_CORRECTED = "models of the sources alone are corrected by the target's rows as well, which is not counted here"
+
+
+def _is_corrected(evidence: Evidence) -> bool:
+    """Whether the model relies on learners that train on the sources alone and are corrected for the target."""
+    from gapmin.transfer._fitting import RECALIBRATED
+    from gapmin.transfer.constants import SMALLEST_WEIGHT
+
+    used = [each for each in evidence.hypotheses if each.weight >= SMALLEST_WEIGHT]
+    return any(setting.endswith(f", {RECALIBRATED}") for each in used for setting in each.chosen.values())
 
 
 def group_table(caption: str, groups: Sequence[WeightGroup], *, at_most: int = _MOST_GROUPS) -> Table:

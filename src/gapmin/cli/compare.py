@@ -53,7 +53,10 @@ def compare(
         typer.Option(help="Rows of each source to read. [default: all]"),
     ] = None,
 ) -> None:
-    """Say which of some other files help to predict a column of the target, by how much, and which hurt."""
+    """Say which other files help to predict a column, and which hurt.
+
+    The column is one of the target. How much the error changes, and how sure all of this is, stands beside it.
+    """
     refuse_below_one("compare", jobs=jobs, **{"max-source-rows": max_source_rows})
     check_seed("compare", seed)
     if time_limit is not None and not time_limit > 0:
@@ -93,7 +96,7 @@ def _compare(
     paths = [files.target, *files.sources]
     with stages_on(Console(stderr=True), "gapmin compare") as on_progress:
         on_progress(0.0, "reading files")
-        check_division(files.tables()[0], group, time)
+        check_division(files.tables()[0], files.label, group, time)
         study = files.read(asked["random_state"])
         check_study(study)
         read_metric(asked["scoring"], study.schema.task)

@@ -16,7 +16,8 @@ if TYPE_CHECKING:
     from gapmin.datasets.catalogue import DataSet
 
 commands = typer.Typer(
-    help="Published data sets: which are here, where, and how to get the others.", epilog="Example: gapmin data list"
+    help="Published data sets: which are here. Where they are, and how to get the others.",
+    epilog="Example: gapmin data list",
 )
 
 

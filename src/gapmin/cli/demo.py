@@ -24,7 +24,10 @@ def demo(
     out: Annotated[Path, typer.Option(help="Where to write the report.")] = Path("gapmin-report.html"),
     quick: Annotated[bool, typer.Option("--quick", help="Fewer problems: seconds instead of minutes.")] = False,
 ) -> None:
-    """Show the main job on a worked example, then the methods of the paper, on data that is installed."""
+    """Show the main job, then the methods of the paper.
+
+    All data is installed: nothing is downloaded.
+    """
     refuse_below_one("demo", splits=splits, jobs=jobs)
     check_writable("demo", out)
     require(*_NEEDS, extra="demo")

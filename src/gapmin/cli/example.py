@@ -17,17 +17,21 @@ STUDIES = ("cars", "digits")
 def example(
     folder: Annotated[Path, typer.Argument(metavar="DIR", help="The folder to write to; made if it is not there.")],
     study: Annotated[
-        str,
+        str | None,
         typer.Option(
             metavar="NAME",
             help="cars: numbers; one source helps, one is in another unit. digits: classes; one helps, one hurts, and "
-            "of one nothing can be told.",
+            "of one nothing can be told. [default: the one that is called as DIR, else cars]",
         ),
-    ] = "cars",
+    ] = None,
     force: Annotated[bool, typer.Option("--force", help="Replace files of the same names.")] = False,
     as_json: options.AsJson = False,
 ) -> None:
-    """Write a small worked example: a target, three sources, one of which hurts, and new rows to predict."""
+    """Write files to try the other commands on.
+
+    A target, three sources, one of which hurts, and new rows to predict.
+    """
+    study = study or (folder.name if folder.name in STUDIES else STUDIES[0])
     if study not in STUDIES:
         refuse("example", f"--study is {study}: use {' or '.join(STUDIES)}")
     require("mlxtend", extra="data")

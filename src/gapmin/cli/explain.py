@@ -44,7 +44,9 @@ def explain(
     rows: Annotated[int, typer.Option(help="How many of the most used and most dropped rows to show.")] = 10,
     as_json: options.AsJson = False,
 ) -> None:
-    """Say whether the sources are used and why, and what weighs how much: each file, each class, single rows.
+    """Say what a model made of its sources, and why.
+
+    What weighs how much: each file, each class, single rows.
 
     Of a model of gapmin tasks: which tasks were trained together, and their errors.
     """

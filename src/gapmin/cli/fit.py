@@ -47,7 +47,10 @@ def fit(
     force: Annotated[bool, typer.Option("--force", help="Replace the model that is there.")] = False,
     as_json: options.AsJson = False,
 ) -> None:
-    """Fit a model to the target, with the sources where they help and without them where they do not."""
+    """Fit a model to the target, with the sources that help.
+
+    It is the model that gapmin compare judged: give the same files and options.
+    """
     _check(out, [target, *source], force, jobs, seed)
     require("pandas", "skops", "rich")
     with errors_in_one_line("fit", outcome="no model written"):

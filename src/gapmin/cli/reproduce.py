@@ -61,7 +61,7 @@ def reproduce(
         "gapmin-results"
     ),
 ) -> None:
-    """Run tables and figures of the paper, and show ours beside the paper's.
+    """Run tables and figures of the paper, beside its numbers.
 
     Finished cells are kept in the folder, whatever ends the run: the same command goes on where it stopped.
     """

@@ -57,7 +57,10 @@ def tasks(
     force: Annotated[bool, typer.Option("--force", help="Replace the files that are there.")] = False,
     as_json: options.AsJson = False,
 ) -> None:
-    """Say which tasks of a table to train together, and how; report each task's error, and save the model."""
+    """Say which tasks of a table to train together, and how.
+
+    Each task's error is reported, and the model is saved.
+    """
     refuse_below_one("tasks", jobs=jobs)
     check_seed("tasks", seed)
     for place, option in ((out, "--out"), (figure, "--figure")):

@@ -118,6 +118,8 @@ def _rich_table(table: Table, columns: slice) -> rich.table.Table:
             justify="right" if is_number else "left",
             no_wrap=is_number,
             vertical="bottom",
+            overflow="fold",
+            max_width=_WIDEST_NAME if k == 0 and _longest_word(table) > _WIDEST_NAME else None,
             min_width=None if not table.numeric else widest if is_number else min(widest, _WIDEST_NAME),
         )
 
@@ -141,12 +143,23 @@ def _rich_table(table: Table, columns: slice) -> rich.table.Table:
     return shown
 
 
+def _entries(table: Table, column: int) -> list[Entry]:
+    rows = [row for part in table.parts for row in (*part.rows, *part.summary)]
+    return [row[column] for row in (*rows, *table.summary)]
+
+
+def _longest_word(table: Table) -> int:
+    """Return the width of the longest word among the names of the rows."""
+    from rich.cells import cell_len
+
+    return max((cell_len(word) for entry in _entries(table, 0) for word in str(entry).split()), default=0)
+
+
 def _width(table: Table, name: str, column: int) -> int:
     """Return the width of the longest line of a column."""
     from rich.cells import cell_len
 
-    rows = [row for part in table.parts for row in (*part.rows, *part.summary)]
-    entries = [row[column] for row in (*rows, *table.summary)]
+    entries = _entries(table, column)
     lines = [*name.splitlines(), *map(str, entries), *(_printed(entry).plain for entry in entries)]
     return max(map(cell_len, lines), default=0)
 

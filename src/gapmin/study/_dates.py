@@ -67,6 +67,11 @@ def is_date(text: str) -> bool:
     return not isnan(text_to_days(text, True)) or not isnan(text_to_days(text, False))
 
 
+def is_year_last(text: str) -> bool:
+    """Whether a text is written as 02.01.2020 is, so that it does not say itself which is the month."""
+    return _YEAR_LAST.fullmatch(text) is not None
+
+
 def days_come_first(texts: Iterable[str]) -> tuple[bool, str]:
     """Return whether days stand before months, and an example of a text that does not tell, where none does.
 

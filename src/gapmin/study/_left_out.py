@@ -15,7 +15,9 @@ if TYPE_CHECKING:
 FEWEST_COUNTED = 10
 """Of fewer rows it cannot be told whether a column counts them, or is the same in all by accident."""
 
-_ID_NAME = re.compile(r"(^|.*[\W_])(id|ids|uid|uuid|guid|key|index)$", re.IGNORECASE)
+_ID_NAME = re.compile(
+    r"((^|.*[\W_])(id|ids|uid|uuid|guid|key|index)|.*[\W_](no|nr|num|number)|.*nummer)$", re.IGNORECASE
+)
 _CAMEL_ID = re.compile(r".*[a-z0-9](Id|ID|Key)$")
 
 

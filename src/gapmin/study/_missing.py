@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from gapmin._utils.options import option
 from gapmin._utils.text import format_number, listed, quoted
 
-from ._messages import name_columns
-from ._values import Profile, as_numbers, as_texts, kind_of_dtype, parse_number, plain_text
+from ._messages import did_you_mean, name_columns
+from ._values import Profile, as_numbers, as_texts, kind_of_dtype, parse_number, plain_text, profile
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -63,6 +63,17 @@ class MissingTokens:
                 everywhere.add(_folded(text))
         return cls(frozenset(everywhere), by_column)
 
+    @staticmethod
+    def without_column(given: Iterable[str], names: Collection[str]) -> list[str]:
+        """Say where "COLUMN=TOKEN" names no column, so that all of it is the token."""
+        said = []
+        for text in given:
+            name, equals, _ = text.rpartition("=")
+            if equals and name.strip() and name.strip() not in names:
+                hint = did_you_mean(name.strip(), names) or f"; {quoted(text)} itself is taken as missing"
+                said.append(f"{option('na', text)}: the target has no column {quoted(name.strip())}{hint}")
+        return said
+
     def of(self, name: str) -> frozenset[str]:
         """Return the tokens of a column."""
         return self.everywhere | self.by_column.get(name, frozenset())
@@ -92,6 +103,29 @@ def without_tokens(column: pd.Series, tokens: Collection[str]) -> pd.Series:
     texts = as_texts(column)
     gone = np.fromiter((isinstance(text, str) and text.lower() in tokens for text in texts), bool, len(texts))
     return column.astype(object).mask(gone) if gone.any() else column
+
+
+def without_gaps(frame: pd.DataFrame, label: str, file: str, notes: list[str]) -> pd.DataFrame:
+    """Return a file whose labels have no marks among numbers and no codes such as -999, and note these."""
+    column = frame[label]
+    if kind_of_dtype(column.dtype) not in ("number", "text"):
+        return frame
+    gaps: frozenset[str] = frozenset()
+    if kind_of_dtype(column.dtype) == "text":
+        seen = profile(column)
+        marks = marks_in([seen])
+        bare = seen.without(marks)
+        gaps = marks if bare.n_values and bare.share("number") == 1 else gaps
+        column = without_tokens(column, gaps)
+    values = as_numbers(column)
+    if np.isfinite(values).any():
+        values = values[np.isfinite(values)]
+        rest = np.unique(values[~np.isin(values, MISSING_CODES)])
+        gaps |= {f"{code:g}" for code in MISSING_CODES if _is_far_below(code, values, rest)}
+    if not gaps:
+        return frame
+    notes.append(f"{file} has {listed(sorted(gaps))} in the label {quoted(label)}, among numbers: taken as no label")
+    return frame.assign(**{label: without_tokens(frame[label], gaps)})
 
 
 def marks_in(profiles: Iterable[Profile]) -> frozenset[str]:

@@ -104,7 +104,23 @@ def named(evidence: Evidence, sources: Sequence[str], findings: Sequence[Sequenc
         replace(each, findings=(*(said for said in each.findings if not _COLUMN.search(said)), *noticed))
         for each, noticed in zip(found.sources, findings, strict=True)
     )
-    return replace(found, sources=verdicts)
+    return replace(found, sources=verdicts, findings=tuple(_in_a_study(evidence.findings)))
+
+
+def _in_a_study(findings: Sequence[str]) -> list[str]:
+    """Return what is said of the whole: `search_notes` counts the rows, and a study has no class weights."""
+    return [
+        f"{said.rpartition(': look at ')[0]}: look at its probabilities, or label more rows of the others"
+        if is_of_one_class(said)
+        else said
+        for said in findings
+        if not said.startswith("evaluated with ")
+    ]
+
+
+def is_of_one_class(finding: str) -> bool:
+    """Tell whether a finding says that the model predicts one class: a comparison has a warning of its own."""
+    return finding.startswith("the model predicts class ")
 
 
 def gather(

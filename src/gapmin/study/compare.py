@@ -15,7 +15,7 @@ from gapmin.transfer.importance import rank_columns
 
 from ._labels import FEWEST_TARGET_ROWS
 from ._messages import TableError, free_name
-from .answer import MAX_SEARCH_ROWS, gather, named, prepared, search_notes, transfer_model
+from .answer import MAX_SEARCH_ROWS, gather, is_of_one_class, named, prepared, search_notes, transfer_model
 from .curve import LabelSaving, curve_sizes, labels_needed
 from .drift import measure_drift
 from .findings import source_findings
@@ -162,10 +162,11 @@ def compare_study(
             for each in (of_model if simplified else of_model[None])
         ]
     )
-    notes = [*map(replace_unprintable, study.notes), *search_notes(study, random_state), *evidence.findings]
+    notes = [*map(replace_unprintable, study.notes), *search_notes(study, random_state)]
+    notes += [said for said in evidence.findings if not is_of_one_class(said)]
     report(1.0, "done")
     return StudyComparison(
-        summary=summarise(evidence, asked, scores),
+        summary=summarise(evidence, asked, scores, details),
         warnings=tuple(score_warnings(details, scores, asked)),
         target_name=target_name,
         label=replace_unprintable(study.schema.label),

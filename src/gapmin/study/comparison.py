@@ -45,7 +45,7 @@ class TableComparison:
     n_jobs : int or None
         Processes or threads. The result does not depend on it.
     options : dict
-        What else `gapmin.compare` was given: `quick`, `time_limit`, `n_splits`.
+        `quick`, `time_limit` and `n_splits`.
     """
 
     result: StudyComparison
@@ -152,7 +152,9 @@ def compare(
     time: str | None = None,
     n_jobs: int | None = None,
     random_state: int = 0,
-    **options: Any,
+    quick: bool = False,
+    time_limit: float | None = None,
+    n_splits: int = 5,
 ) -> TableComparison:
     """Find out which other tables help to predict a column of the target, by how much, and which hurt.
 
@@ -190,8 +192,12 @@ def compare(
         Processes. The answer does not depend on it.
     random_state : int, default=0
         Seed.
-    **options
-        Further options of `gapmin.study.compare_study`: `quick`, `time_limit`, `n_splits`.
+    quick : bool, default=False
+        The same verdicts without nested cross-validation, learning curve and importance of columns.
+    time_limit : float or None, default=None
+        Seconds. Where the nested cross-validation would take longer, the comparison is a quick one, and says so.
+    n_splits : int, default=5
+        Folds of the target's rows in the nested cross-validation.
 
     Returns
     -------
@@ -218,9 +224,10 @@ def compare(
     """
     left_out = [*drop, *([group] if group else [])]
     files = StudyFiles(target, sources, label, task, left_out, max_source_rows, na, keep, text)
-    check_division(files.tables()[0], group, time)
+    check_division(files.tables()[0], label, group, time)
     study = files.read(random_state)
     division = read_division(study, files.inputs(), group, time)
+    options: dict[str, Any] = {"quick": quick, "time_limit": time_limit, "n_splits": n_splits}
     result = compare_study(
         study, scoring=scoring, division=division, n_jobs=n_jobs, random_state=random_state, **options
     )

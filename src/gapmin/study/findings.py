@@ -11,6 +11,8 @@ from scipy.stats import kruskal, spearmanr
 
 from gapmin.transfer.findings import differing_columns
 
+from ._left_out import FEWEST_COUNTED
+
 if TYPE_CHECKING:
     import pandas as pd
 
@@ -49,7 +51,7 @@ def source_findings(study: Study, seed: int) -> tuple[tuple[str, ...], ...]:
         varying = [each for each, one in zip(files, constant, strict=True) if not one]
         told = not any(constant) or _has_to_do_with_label(varying, classes=study.schema.task == "classification")
         for k, pairs in enumerate(found, start=1):
-            if files[0][0].size and files[k][0].size and (told or not (constant[0] or constant[k])):
+            if min(files[0][0].size, files[k][0].size) >= FEWEST_COUNTED and (told or not (constant[0] or constant[k])):
                 pairs.append((column.name, files[0][0], files[k][0]))
     return tuple(tuple(differing_columns(pairs)) for pairs in found)
 

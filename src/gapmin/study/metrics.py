@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn import metrics as sk
 
+from gapmin._utils.statistics import Z_95
 from gapmin._utils.text import format_number
 from gapmin._utils.typing import Array
 from gapmin.transfer import Score
@@ -20,6 +21,9 @@ from ._messages import TableError, did_you_mean
 from .methods import BASELINE, COMPARED, MODEL, TARGET_ONLY
 
 PERCENT = (ERROR_RATE, "accuracy", "balanced accuracy")
+RANKED = ("ROC AUC", "average precision")
+"""Metrics of the order that probabilities give."""
+OF_PROBABILITIES = (*RANKED, "log loss", "Brier score")
 
 
 @dataclass(frozen=True)
@@ -99,12 +103,12 @@ def read_metric(name: str | None, task: str) -> StudyMetric:
     known = CLASS_METRICS if task == "classification" else VALUE_METRICS
     if name is None:
         return next(iter(known.values()))
+    if not isinstance(name, str):
+        raise TableError(f"{name!r} is no name of a metric: use {', '.join(known)}")
     plain = {"neg_root_mean_squared_error": "rmse", "root_mean_squared_error": "rmse"}.get(name, name)
     plain = plain.removeprefix("neg_")
     if plain not in known:
-        raise TableError(
-            f"the metric {name!r} is none for a {task}: use {', '.join(known)}{did_you_mean(plain, known)}"
-        )
+        raise TableError(f"{name!r} is no metric for a {task}: use {', '.join(known)}{did_you_mean(plain, known)}")
     return known[plain]
 
 
@@ -329,6 +333,24 @@ def class_scores(share: Array, y: NDArray[Any], classes: Sequence[Any]) -> Class
         guess,
         _calibration(asked, truth),
     )
+
+
+def ranks_better_than_a_guess(found: ClassScores) -> bool:
+    """Whether the area under the curve lies above 0.5 by more than chance, at the 95% level of a rank sum test.
+
+    Examples
+    --------
+    >>> y, share = np.arange(60) < 3, np.linspace(1, 0, 60)
+    >>> ranks_better_than_a_guess(class_scores(np.column_stack([1 - share, share]), y.astype(int), ["ok", "ill"]))
+    True
+    """
+    if found.roc_auc is None:
+        return False
+    counts = {name: sum(row) for name, row in zip(found.classes, found.confusion, strict=True)}
+    n_rows = sum(counts.values())
+    # Of several classes, as if their areas rose and fell together.
+    chance = np.mean([np.sqrt((n_rows + 1) / (12 * counts[each] * (n_rows - counts[each]))) for each in found.positive])
+    return bool(found.roc_auc > 0.5 + Z_95 * chance)
 
 
 def _calibration(share: Array, truth: NDArray[np.bool_]) -> tuple[tuple[float, float, int], ...]:

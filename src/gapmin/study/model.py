@@ -207,7 +207,7 @@ def fit_study(
     (['old'], [20, 20])
     """
     tables = files.tables()
-    check_division(tables[0], group, time)
+    check_division(tables[0], files.label, group, time)
     study = files.read()
     metric = read_metric(scoring, study.schema.task)
     notes = [*study.notes, *search_notes(study, random_state)]

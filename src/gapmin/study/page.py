@@ -28,7 +28,7 @@ from .page_charts import (
 from .page_tables import area_table, confusion_table, data_table, drift_table, evidence_table, score_table
 from .result import NESTED, StudyComparison
 from .study import StudyFiles
-from .words import THRESHOLD, labels_sentence, odds_lines
+from .words import THRESHOLD, labels_sentence, odds_lines, weighed_undecided
 
 GLOSSARY = (
     ("target, source", "The file a model is wanted for, and the others."),
@@ -38,13 +38,13 @@ GLOSSARY = (
     ),
     ("nat", "The unit of evidence: 3 nats are odds of about 20 to 1."),
     ("weight", "How much the model relies on the learners that train on a source."),
-    ("baseline", "Always the most frequent class, or the mean."),
+    ("baseline", "Always the most frequent class; of probabilities, the shares of the classes; of numbers, the mean."),
     (
         "recall, precision",
         "The share of a class's rows that is found; the share of rows predicted to be of it that are.",
     ),
     ("ROC AUC", "How often a row of the class is ranked above one that is not; 0.5 is a guess."),
-    ("95% interval", "Where the number would lie in 95 of 100 repetitions with other rows."),
+    ("95% interval", "Made so that, with other rows each time, 95 of 100 such intervals hold the true value."),
 )
 
 
@@ -175,7 +175,7 @@ def _label_section(comparison: StudyComparison) -> Section:
     )
     return Section(
         "How many labels the sources are worth",
-        [labels_sentence(comparison.saving, used)],
+        [labels_sentence(comparison.saving, used, weighed_undecided(comparison.evidence))],
         charts=[chart] if chart else [],
         notes=[note],
     )
@@ -203,9 +203,10 @@ def _provenance_section(comparison: StudyComparison, made_with: Sequence[StudyFi
     packages = ("numpy", "scipy", "scikit-learn", "pandas")
     versions = [f"gapmin {__version__}", f"Python {platform.python_version()}"]
     versions += [f"{name} {version(name)}" for name in packages]
+    folds = f"{comparison.n_splits} folds of the target; seed" if comparison.protocol == NESTED else "Seed"
     points = [
-        f"{comparison.n_splits} folds of the target; seed {comparison.random_state}; {comparison.seconds:.0f} s. The "
-        "numbers do not depend on how many processes were used.",
+        f"{folds} {comparison.random_state}; {comparison.seconds:.0f} s. The numbers do not depend on how many "
+        "processes were used.",
         *([_DRAWN] if sum(comparison.source_sizes.values()) > MAX_SEARCH_ROWS else []),
         f"Versions: {', '.join(versions)}.",
     ]

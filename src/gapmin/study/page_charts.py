@@ -12,6 +12,7 @@ from gapmin.transfer.constants import USE_FROM
 from .drift import N_DRAWN, ColumnDrift
 from .methods import MODEL, TARGET_ONLY
 from .metrics import ClassScores, ValueScores
+from .page_tables import verdict_shown
 from .result import StudyComparison
 from .words import MINUS
 
@@ -26,7 +27,14 @@ def evidence_chart(evidence: Evidence) -> IntervalChart:
         place = log(each.bayes_factor) if each.bayes_factor > 0 else -_LARGEST_EVIDENCE
         place = min(max(place, -_LARGEST_EVIDENCE), _LARGEST_EVIDENCE)
         rows.append(
-            IntervalRow(each.name, place, min(place, 0.0), max(place, 0.0), each.verdict, each.verdict == "use")
+            IntervalRow(
+                each.name,
+                place,
+                min(place, 0.0),
+                max(place, 0.0),
+                verdict_shown(evidence, each),
+                each.name in evidence.used,
+            )
         )
     line = log(USE_FROM)
     return IntervalChart(

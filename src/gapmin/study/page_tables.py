@@ -9,7 +9,8 @@ import numpy as np
 from gapmin._utils.options import option
 from gapmin._utils.text import counted
 from gapmin.reporting.table import Entry, Table
-from gapmin.transfer import Evidence, Score
+from gapmin.transfer import Evidence, Score, SourceVerdict
+from gapmin.transfer.constants import NOT_NEEDED
 from gapmin.transfer.odds import shown_odds
 from gapmin.transfer.result import shown as shown_score
 
@@ -21,6 +22,7 @@ from .words import MINUS, signed
 
 MOST_COLUMNS_SHOWN = 12
 MOST_COLUMNS_LISTED = 100
+_NOT_NEEDED = f"{NOT_NEEDED}: helps alone, and adds nothing to the sources that are used, so its odds are against it"
 
 
 def evidence_table(evidence: Evidence) -> Table:
@@ -29,7 +31,7 @@ def evidence_table(evidence: Evidence) -> Table:
     rows = [
         [
             Entry(each.name),
-            Entry("use together" if each.name in evidence.together else each.verdict, best=each.name in evidence.used),
+            Entry(verdict_shown(evidence, each), best=each.name in evidence.used),
             Entry(f"{each.n_rows:,}"),
             Entry(shown_odds(each.bayes_factor)),
             Entry(_nats(each.evidence, errors.get(each.number))),
@@ -42,8 +44,16 @@ def evidence_table(evidence: Evidence) -> Table:
         "its evidence as the only source, in nats, ± the standard error. Weight: of all models that train on it",
         ["", "verdict", "rows", "odds", "alone", "weight"],
         rows,
-        notes=[f"{each.name}: {found}" for each in evidence.sources for found in each.findings],
+        notes=[
+            *(f"{each.name}: {found}" for each in evidence.sources for found in each.findings),
+            *([_NOT_NEEDED] if any(verdict_shown(evidence, each) == NOT_NEEDED for each in evidence.sources) else []),
+        ],
     )
+
+
+def verdict_shown(evidence: Evidence, source: SourceVerdict) -> str:
+    """Return what is said of a source: its verdict, or that it is used together with others."""
+    return "use together" if source.name in evidence.together else source.verdict
 
 
 def _nats(evidence: float, error: float | None) -> str:

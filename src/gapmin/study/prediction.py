@@ -16,9 +16,10 @@ from gapmin._utils.text import one_line
 
 from ._labels import to_classes
 from ._messages import TableError, free_name, import_pandas
-from ._missing import without_tokens
+from ._missing import without_gaps, without_tokens
 from ._text import inspect_text
 from ._values import as_numbers, is_missing, kind_of_dtype
+from .inputs import file_sha256
 from .model import StudyModel
 from .reading import (
     PARQUET_ENDINGS,
@@ -92,14 +93,21 @@ def predict_file(
         columns[free_name(name, [*kept.columns, *columns], "{}_{}")] = values
     pandas = import_pandas()
     frame = pandas.concat([kept.reset_index(drop=True), pandas.DataFrame(columns)], axis=1)
-    return Predictions(frame, columns, (*table.notes, *notes), _errors(schema, table.frame, predicted))
+    of_labels: list[str] = []
+    errors = _errors(schema, table.frame, predicted, str(path), of_labels)
+    if errors and isinstance(model, StudyModel) and file_sha256(path) in {each.sha256 for each in model.files}:
+        of_labels.append(f"{path} is a file that the model was made with: the error on it is too low")
+    return Predictions(frame, columns, (*table.notes, *notes, *of_labels), errors)
 
 
-def _errors(schema: Schema, frame: pd.DataFrame, predicted: NDArray[Any]) -> dict[str, Any] | None:
-    """Return the error on the rows whose label is known, None where there is none."""
+def _errors(
+    schema: Schema, frame: pd.DataFrame, predicted: NDArray[Any], file: str, notes: list[str]
+) -> dict[str, Any] | None:
+    """Return the error on the rows whose label is known, None where there is none; note labels that are gaps."""
     if schema.label not in frame.columns:
         return None
-    labels = without_tokens(frame[schema.label], schema.missing)
+    labels = without_gaps(frame, schema.label, file, notes)[schema.label]
+    labels = without_tokens(labels, schema.missing)
     known = ~is_missing(labels)
     if schema.task == "regression":
         known &= np.isfinite(as_numbers(labels))

@@ -13,6 +13,7 @@ from sklearn.model_selection import GroupKFold, KFold, StratifiedGroupKFold, Str
 from gapmin._utils.options import option
 from gapmin._utils.text import listed, quoted
 
+from ._dates import days_come_first, is_year_last
 from ._messages import TableError, at_row, did_you_mean
 from ._values import as_numbers, is_missing, kind_of_dtype
 from .inputs import GivenTable, TableInput, given_tables
@@ -158,7 +159,7 @@ def read_division(
         Where a column is not in the target, has no value in a row, or is no time.
     """
     given = given_tables(tables[0], tables[1:])
-    check_division(given[0], group, time)
+    check_division(given[0], study.schema.label, group, time)
     frames = [study.target[0], *(X for X, _ in study.sources.values())]
     groups = None if group is None else _group_codes(frames, given, group.strip())
     when = None
@@ -167,11 +168,18 @@ def read_division(
     return RowDivision(groups, when)
 
 
-def check_division(target: GivenTable, group: str | None = None, time: str | None = None) -> None:
-    """Raise a `TableError` where the target has no such columns."""
+def check_division(target: GivenTable, label: str, group: str | None = None, time: str | None = None) -> None:
+    """Raise a `TableError` where the target has no such columns, or they cannot divide its rows."""
     asked = [(name.strip(), asked_for) for name, asked_for in ((group, "group"), (time, "time")) if name is not None]
     if not asked:
         return
+    if len(asked) == 2:
+        raise TableError(
+            f"{option('group')} and {option('time')} are given together: later rows of a group would be tested by "
+            "models of its earlier ones; give one of them"
+        )
+    if asked[0][0] == label.strip():
+        raise TableError(f"{option(asked[0][1])} names the label {quoted(asked[0][0])}: give another column")
     columns = target.read().frame.columns
     for name, asked_for in asked:
         if name not in columns:
@@ -222,7 +230,10 @@ def _times(values: pd.Series, shown: str, name: str) -> NDArray[np.float64]:
         )
     if kind_of_dtype(values.dtype) == "number":
         return as_numbers(values)
-    parsed = pd.to_datetime(values.astype(str), errors="coerce", format="mixed", utc=True)
+    texts = values.astype(str)
+    day_first, _ = days_come_first(texts.tolist())
+    is_day_first = day_first and any(map(is_year_last, texts))  # pandas would turn 2024-01-02 around as well
+    parsed = pd.to_datetime(texts, errors="coerce", format="mixed", utc=True, dayfirst=is_day_first)
     wrong = parsed.isna().to_numpy()
     if wrong.any():
         row = values.index[int(np.argmax(wrong))]

@@ -10,13 +10,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gapmin._utils.options import option
-from gapmin._utils.text import listed, quoted
+from gapmin._utils.text import counted, listed, quoted
 from gapmin.domains import stack_domains
 
 from ._kinds import choose_columns
 from ._labels import LabelPlan, plan_labels, source_labels, subsample, target_labels
 from ._messages import TableError, did_you_mean, name_columns
-from ._missing import MissingTokens
+from ._missing import MissingTokens, without_gaps
 from ._values import as_numbers, is_missing, kind_of_dtype, with_decimal_points
 from .inputs import GivenTable, TableInput, check_asked, column_names, given_tables
 from .schema import PREDICTION_TASKS, Schema, conform_values
@@ -29,7 +29,7 @@ __all__ = ["Study", "StudyFiles", "read_study"]
 LabelledFrame = tuple["pd.DataFrame", NDArray[Any]]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Study:
     """A target, its sources, and what they share.
 
@@ -54,6 +54,12 @@ class Study:
     schema: Schema
     notes: tuple[str, ...]
     target_name: str
+
+    def __repr__(self) -> str:
+        tables = {self.target_name: self.target, **self.sources}
+        sizes = ", ".join(f"{name} {counted(len(y), 'row')}" for name, (_, y) in tables.items())
+        columns = counted(len(self.schema.columns), "column")
+        return f"<{type(self).__name__}: {self.schema.label} ({self.schema.task}) from {columns}; {sizes}>"
 
     def stack(self) -> tuple[pd.DataFrame, NDArray[Any], NDArray[np.int64]]:
         """Return (X, y, sample_domain), as the estimators take them; see `gapmin.stack_domains`."""
@@ -210,7 +216,9 @@ def read_study(
         frame = _read_table(table, label, notes, as_text=plan is not None and plan.kind == "text")
         if plan is None:
             missing = MissingTokens.parse(column_names(na, "na"), frame.columns)
-        frame, n_gone = _labelled_rows(missing.take_out(frame), table.shown, label, notes)
+            notes += MissingTokens.without_column(na, frame.columns)
+        frame = without_gaps(missing.take_out(frame), label, table.shown, notes)
+        frame, n_gone = _labelled_rows(frame, table.shown, label, notes)
         if plan is None:
             plan = plan_labels(frame[label], table.shown, task, n_gone)
             notes.append(plan.note)

@@ -5,16 +5,25 @@ from __future__ import annotations
 from collections.abc import Sequence
 from math import ceil, inf
 
-from gapmin._utils.options import fitting
+from gapmin._utils.options import fitting, option
 from gapmin._utils.text import counted, format_number, joined
 from gapmin.transfer import Evidence, SourceVerdict
-from gapmin.transfer.constants import LEAVE_OUT, UNDECIDED, USE_FROM
+from gapmin.transfer.constants import LEAVE_OUT, NOT_NEEDED, UNDECIDED, USE_FROM
 from gapmin.transfer.findings import asks_for_correction
 from gapmin.transfer.odds import shown_odds
 
 from .curve import BEYOND, EXTRAPOLATED, NONE, LabelSaving
 from .methods import BASELINE, MODEL, TARGET_ONLY
-from .metrics import PERCENT, MethodScore, StudyMetric
+from .metrics import (
+    OF_PROBABILITIES,
+    PERCENT,
+    RANKED,
+    ClassScores,
+    MethodScore,
+    StudyMetric,
+    ValueScores,
+    ranks_better_than_a_guess,
+)
 from .result import Summary
 
 MINUS = "\N{MINUS SIGN}"
@@ -40,7 +49,12 @@ def signed(value: float, metric: StudyMetric, like: float) -> str:
     return size if float(size) == 0 else f"{MINUS if value < 0 else '+'}{size}"
 
 
-def summarise(evidence: Evidence, metric: StudyMetric, scores: Sequence[MethodScore]) -> Summary:
+def summarise(
+    evidence: Evidence,
+    metric: StudyMetric,
+    scores: Sequence[MethodScore],
+    details: ClassScores | ValueScores | None = None,
+) -> Summary:
     """Say what the verdicts say, how sure that is, what it brings, and what to do next."""
     by_method = {each.method: each for each in scores}
     model, alone, guess = by_method[MODEL], by_method[TARGET_ONLY], by_method[BASELINE]
@@ -49,14 +63,17 @@ def summarise(evidence: Evidence, metric: StudyMetric, scores: Sequence[MethodSc
     return Summary(
         evidence.decision(worse, useless),
         f"{'; '.join(odds_lines(evidence))}. {THRESHOLD}",
-        _effect(evidence, metric, model, alone, guess),
-        tuple(_next_steps(evidence, worse, useless)),
+        _effect(evidence, metric, (model, alone, guess), is_relied_on=not (worse or useless)),
+        tuple(_next_steps(evidence, worse, _instead_of_useless(evidence, metric, details) if useless else "")),
     )
 
 
 def odds_lines(evidence: Evidence) -> list[str]:
     """Return the odds of each source, and of those that help together."""
-    lines = [f"{each.name}: {odds(each.bayes_factor)}" for each in evidence.sources]
+    lines = [
+        f"{each.name}: {odds(each.bayes_factor)}{' beside the others' * (each.verdict == NOT_NEEDED)}"
+        for each in evidence.sources
+    ]
     if evidence.together:
         whole = odds(evidence.bayes_factor).replace("for it", "for them")
         lines.append(f"{joined(evidence.together)} together: {whole}")
@@ -76,14 +93,17 @@ def odds(bayes_factor: float) -> str:
     return f"{shown_odds(1 / max(bayes_factor, 1e-300))} against it"
 
 
-def _effect(evidence: Evidence, metric: StudyMetric, model: MethodScore, alone: MethodScore, guess: MethodScore) -> str:
+def _effect(
+    evidence: Evidence, metric: StudyMetric, scores: tuple[MethodScore, MethodScore, MethodScore], *, is_relied_on: bool
+) -> str:
+    """Say what the model, the target alone and the baseline reach."""
+    model, alone, guess = scores
     name = f"{metric.name[:1].upper()}{metric.name[1:]}"
     low, high = (signed(each, metric, alone.value) for each in (model.change_low, model.change_high))
     points = " points" if metric.name in PERCENT else ""
     with_what = f" with {joined(evidence.used)}" if evidence.used else ""
-    relied_on = [f"{each.name} at {_percent(each.weight)}" for each in _undecided(evidence) if _is_relied_on(each)]
-    with_what += f" (undecided: {joined(relied_on)})" if relied_on else ""
-    beside = f"{metric.shown(guess.value)} for always predicting {_constant(evidence)}."
+    with_what += _beside(weighed_undecided(evidence))
+    beside = f"{metric.shown(guess.value)} for always predicting {_constant(evidence, metric)}."
     if all(each.verdict == LEAVE_OUT for each in evidence.sources) and model.change_low == model.change_high == 0:
         left_out = joined([each.name for each in evidence.sources])
         return (
@@ -97,15 +117,17 @@ def _effect(evidence: Evidence, metric: StudyMetric, model: MethodScore, alone: 
     )
     if all(each.verdict == LEAVE_OUT for each in evidence.sources):
         sentence += f" The model leaves {joined([each.name for each in evidence.sources])} out."
-    elif evidence.used and model.change_low < 0 < model.change_high:
+    elif evidence.used and is_relied_on and model.change_low < 0 < model.change_high:
         sentence += " The interval holds zero, so the error alone does not decide. The odds do: they compare how well "
         sentence += "each label was predicted."
     return sentence
 
 
-def _constant(evidence: Evidence) -> str:
+def _constant(evidence: Evidence, metric: StudyMetric) -> str:
     """Name the prediction that needs no model."""
-    return "the most frequent class" if evidence.task == "classification" else "the mean label"
+    if evidence.task == "regression":
+        return "the mean label"
+    return "the shares of the classes" if metric.name in OF_PROBABILITIES else "the most frequent class"
 
 
 def _undecided(evidence: Evidence) -> list[SourceVerdict]:
@@ -113,28 +135,41 @@ def _undecided(evidence: Evidence) -> list[SourceVerdict]:
     return [each for each in evidence.sources if each.verdict == UNDECIDED and each.name not in evidence.used]
 
 
-def _is_relied_on(source: SourceVerdict) -> bool:
-    return _percent(source.weight) != "0%"
+def weighed_undecided(evidence: Evidence) -> list[str]:
+    """Return the sources of which nothing is known and that have a share in the model all the same, with it."""
+    shares = [(each.name, _percent(each.weight)) for each in _undecided(evidence)]
+    return [f"{name} at {share}" for name, share in shares if share != "0%"]
+
+
+def _beside(undecided: Sequence[str]) -> str:
+    return f" (undecided: {joined(undecided)})" if undecided else ""
 
 
 def _percent(share: float) -> str:
     return f"{100 * share:.0f}%"
 
 
-def _next_steps(evidence: Evidence, worse: bool, is_useless: bool) -> list[str]:
-    undecided = _undecided(evidence)
-    steps = labels_that_would_tell(evidence)
-    if is_useless:
-        constant = f"a constant, {_constant(evidence)}"
-        steps.insert(
-            0, f"No model here does better than {constant}: label more target rows, or look for better columns."
+def _instead_of_useless(evidence: Evidence, metric: StudyMetric, details: ClassScores | ValueScores | None) -> str:
+    """Say what to do where no model is better than the baseline; a rare class may be ranked well all the same."""
+    constant = f"a constant, {_constant(evidence, metric)}"
+    if isinstance(details, ClassScores) and metric.name not in RANKED and ranks_better_than_a_guess(details):
+        return (
+            f"By {metric.name}, no model here does better than {constant}. But the model ranks rows better than a "
+            f"guess (ROC AUC {details.roc_auc:.3f}): compare again with {option('metric', 'roc_auc')}."
         )
+    return f"No model here does better than {constant}: label more target rows, or look for better columns."
+
+
+def _next_steps(evidence: Evidence, worse: bool, instead: str) -> list[str]:
+    """Return the steps; `instead` says what to do in place of relying on a model that a constant beats."""
+    undecided = _undecided(evidence)
+    steps = [*([instead] if instead else []), *labels_that_would_tell(evidence)]
     n_checks = len(steps)
     for each in evidence.sources:
         noticed = next(filter(asks_for_correction, each.findings), "")
         if noticed:
             steps.append(f"Check {each.name}: {noticed}. After a correction, compare again.")
-    if is_useless:
+    if instead:
         return steps
     if evidence.used and not worse:
         steps.append(f"Fit the model: {fitting()}.")
@@ -168,15 +203,15 @@ def labels_that_would_tell(evidence: Evidence) -> list[str]:
     return said
 
 
-def labels_sentence(saving: LabelSaving, used: Sequence[str]) -> str:
-    """Say how many labels the sources are worth.
+def labels_sentence(saving: LabelSaving, used: Sequence[str], undecided: Sequence[str] = ()) -> str:
+    """Say how many labels the sources are worth; `undecided` ones have a share in that, see `weighed_undecided`.
 
     Examples
     --------
     >>> labels_sentence(LabelSaving(20, 50, "within"), ["old"])
     'With old, 20 labelled target rows do what would take about 50 without: about 30 labels more.'
     """
-    with_, rows = joined(used), f"{saving.n_rows} labelled target rows"
+    with_, rows = joined(used) + _beside(undecided), f"{saving.n_rows} labelled target rows"
     if saving.kind == NONE:
         save = "saves" if len(used) == 1 else "save"
         return f"With {rows}, {with_} {save} no labels: the target alone has no higher error."
