@@ -234,7 +234,7 @@ FOUND = [
     # Turned labels: regrets of 0 and +25%, one weight above a half.
     outcome("p", OURS, 0, 9.0, "labels", **said(0.04, LEAVE_OUT, error_with_source=12.0)),
     outcome("p", ALONE, 0, 9.0, "labels"),
-    outcome("q", OURS, 0, 5.0, "labels", 10, **said(0.6, "no evidence either way")),
+    outcome("q", OURS, 0, 5.0, "labels", 10, **said(0.6, "not enough evidence")),
     outcome("q", ALONE, 0, 4.0, "labels", 10),
     # Permuted columns: -10% and +50%; one is used, and harms; the other would have helped.
     outcome("p", OURS, 1, 9.0, "features", **said(0.02, LEAVE_OUT, error_with_source=8.0)),

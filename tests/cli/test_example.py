@@ -170,5 +170,5 @@ def test_one_office_helps_one_hurts_and_of_one_nothing_is_known(seed):
     assert verdicts == {
         "city.csv": "use",
         "swapped.csv": "leave out",
-        "branch.csv": "no evidence either way",
+        "branch.csv": "not enough evidence",
     }

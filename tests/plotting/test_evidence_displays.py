@@ -10,7 +10,7 @@ from gapmin.transfer.constants import LEAVE_OUT_TO, USE_FROM, VERDICTS
 ODDS = {"north": 150.0, "east": 1.0, "south": 0.002, "west": 0.4}
 SAID = {
     "north": "use",
-    "east": "no evidence either way",
+    "east": "not enough evidence",
     "south": "leave out",
     "west": "not needed beside the others",
 }
@@ -45,7 +45,7 @@ def test_a_point_is_where_the_verdict_is(ax):
     ]
     sources = [
         SourceVerdict(1, "price in $ and $", 10, "use", 100.0, 6.0, 0.9),
-        SourceVerdict(2, "undecided", 10, "no evidence either way", 8.0, 6.0, 0.4),
+        SourceVerdict(2, "undecided", 10, "not enough evidence", 8.0, 6.0, 0.4),
         SourceVerdict(3, "without weight", 10, "leave out", 0.0, -np.inf, 0.0),
         SourceVerdict(4, "unknown", 10, "leave out", np.nan, np.nan, 0.0),
     ]

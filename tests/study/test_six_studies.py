@@ -82,10 +82,10 @@ def leak_by_group(rng):
 STUDIES = {
     "helps": (helps, "use"),
     "hurts": (hurts, "leave out"),
-    "nothing": (nothing, "no evidence either way"),
+    "nothing": (nothing, "not enough evidence"),
     "other unit": (other_unit, "use"),
     "other balance": (other_balance, "use"),
-    "leak by group": (leak_by_group, "no evidence either way"),
+    "leak by group": (leak_by_group, "not enough evidence"),
 }
 QUICK = ("helps", "hurts")
 
@@ -115,8 +115,11 @@ def check_agreement(found, model, expected):
     said = {
         "use": "north fits the target, but the error does not fall." if worse else "Use north.",
         "leave out": "Leave out north.",
-        "no evidence either way": "No evidence either way about north.",
+        "not enough evidence": "Not enough evidence about north.",
     }[verdict]
+    losses = {each: found.metric.loss(found.score_of(each).value) for each in (MODEL, TARGET_ONLY, BASELINE)}
+    if min(losses[MODEL], losses[TARGET_ONLY]) >= losses[BASELINE]:
+        said = f"No model here does better than a constant. {said}"
     assert found.summary.decision == said
     in_json = json.loads(json.dumps(found.to_dict(), allow_nan=False))
     assert in_json["evidence"]["sources"][0]["verdict"] == verdict
@@ -154,15 +157,15 @@ def test_a_source_that_helps_stands_beside_one_of_which_little_is_known(tmp_path
     found, _ = compared(paths, quick=True)
     model = fit_study(StudyFiles(paths[0], paths[1:], "label"), n_jobs=1)
     assert model.evidence == found.evidence
-    assert [each.verdict for each in found.evidence.sources] == ["use", "no evidence either way"]
-    assert found.summary.decision == model.evidence.decision() == "Use north. No evidence either way about south."
+    assert [each.verdict for each in found.evidence.sources] == ["use", "not enough evidence"]
+    assert found.summary.decision == model.evidence.decision() == "Use north. Not enough evidence about south."
     south = found.evidence["south"]
     assert 1 / 19 < south.bayes_factor < 19
     weight = f"{100 * south.weight:.0f}%"
     assert f"for the model with north (undecided: south at {weight})" in found.summary.effect
     about, *others = found.summary.next_steps
     assert "would decide about south" in about
-    assert f"Until then the model gives it a weight of {weight}." in about
+    assert f"For now its weight in the model is {weight}, by these odds" in about
     assert not any("south" in each or "Check" in each for each in others)
     in_json = json.loads(json.dumps(found.to_dict(), allow_nan=False))
     assert [each["weight"] for each in in_json["evidence"]["sources"]] == pytest.approx(
@@ -185,7 +188,7 @@ def test_with_groups_a_leak_is_no_help(tmp_path):
     honest, _ = compared(paths, quick=True)
     assert leaky.evidence["north"].verdict == "use"
     assert leaky.score_of(MODEL).value < 0.5 * leaky.score_of(BASELINE).value
-    assert honest.evidence["north"].verdict == "no evidence either way"
+    assert honest.evidence["north"].verdict == "not enough evidence"
     assert honest.score_of(MODEL).value > 0.8 * honest.score_of(BASELINE).value
 
 

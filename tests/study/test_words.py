@@ -47,7 +47,7 @@ def test_use_never_stands_beside_an_error_that_rises(metric):
         assert ("does not fall" in rises.decision) == ("use" in verdicts)
         falls = summarise(found, metric, scores(better, guess=guess))
         assert ("Use " in falls.decision) == ("use" in verdicts)
-        for text, said in (("No evidence either way about", VERDICTS[2]), ("Leave out", VERDICTS[1])):
+        for text, said in (("Not enough evidence about", VERDICTS[2]), ("Leave out", VERDICTS[1])):
             assert (text in falls.decision) == (text in rises.decision) == (said in verdicts)
 
 
@@ -59,7 +59,8 @@ def test_the_effect_has_model_target_and_baseline():
     said = summarise(evidence("use"), RATE, scores(0.15, low=-0.1, high=0.0)).effect
     assert said == (
         "Error rate on held-out target rows: 15.0% for the model with old, 20.0% for the target alone "
-        f"(95% interval of the change: {MINUS}10.0 to 0.0 points), 50.0% for always predicting the most frequent class."
+        f"(95% interval of the change: {MINUS}10.0 to 0.0 points; below zero is better), 50.0% for always "
+        "predicting the most frequent class."
     )
 
 
@@ -98,6 +99,8 @@ def test_no_advice_to_rely_on_models_that_a_constant_beats():
     for verdict in VERDICTS:
         found = summarise(evidence(verdict), RATE, scores(0.6, alone=0.55))
         steps = " ".join(found.next_steps)
+        useless = summarise(evidence(verdict), RATE, scores(0.54, alone=0.55, guess=0.5)).decision
+        assert "no model here does better than a constant" in useless.lower()
         for text in (found.decision, summarise(evidence(verdict), RATE, scores(0.5, alone=0.55)).decision):
             assert "use " not in text.lower()
         assert "No model here does better than a constant" in steps
@@ -132,39 +135,39 @@ def test_how_many_labels_would_tell_goes_by_the_odds(factor):
     """By what the verdict goes by, whatever the evidence of the source alone."""
     more = ceil(30 * log(19) / log(4) - 30)
     for nats in (-8.0, 5.0, 6.7):
-        found = evidence("no evidence either way", factor=factor, nats=nats, error=0.5)
+        found = evidence("not enough evidence", factor=factor, nats=nats, error=0.5)
         assert labels_that_would_tell(found)[0].startswith(
             f"About {more} more labelled target rows like these would decide about old."
         )
-    unsure = evidence("no evidence either way", factor=factor, nats=9.0, error=1.5)
+    unsure = evidence("not enough evidence", factor=factor, nats=9.0, error=1.5)
     assert labels_that_would_tell(unsure)[0].startswith("It cannot be told")
-    even = evidence("no evidence either way", factor=1.0, error=0.0)
+    even = evidence("not enough evidence", factor=1.0, error=0.0)
     assert labels_that_would_tell(even)[0].startswith("It cannot be told")
 
 
 def test_an_undecided_source_is_shown_with_the_weight_that_it_has():
-    found = summarise(evidence("use", "no evidence either way"), RATE, scores(0.15))
+    found = summarise(evidence("use", "not enough evidence"), RATE, scores(0.15))
     assert "for the model with old (undecided: web at 50%)" in found.effect
-    said = " ".join(summarise(evidence("no evidence either way"), RATE, scores(0.15)).next_steps)
-    assert "Until then the model gives it a weight of 50%." in said
+    said = " ".join(summarise(evidence("not enough evidence"), RATE, scores(0.15)).next_steps)
+    assert "For now its weight in the model is 50%, by these odds and a prior that favours the target alone." in said
     assert "do not count on" not in said
-    several = evidence(*["no evidence either way"] * 2, factor=1.0)
+    several = evidence(*["not enough evidence"] * 2, factor=1.0)
     assert labels_that_would_tell(several) == [
-        "It cannot be told how many more labelled target rows would decide about old and web. Until then the model "
-        "gives them weights of 50% and 50%."
+        "It cannot be told how many more labelled target rows would decide about old and web. For now their "
+        "weights in the model are 50% and 50%, by these odds and a prior that favours the target alone."
     ]
     assert "Work with the target alone" not in said
 
 
 def test_labels_that_are_saved_are_those_of_the_whole_model():
     """An undecided source has a share in them, so it is named beside those that are used."""
-    found = evidence("use", "no evidence either way", "leave out")
+    found = evidence("use", "not enough evidence", "leave out")
     assert weighed_undecided(found) == ["web at 50%"]
     assert weighed_undecided(replace(found, sources=tuple(replace(each, weight=0.001) for each in found.sources))) == []
 
 
 def test_sources_that_help_together_are_not_undecided():
-    found = evidence("no evidence either way", "no evidence either way")
+    found = evidence("not enough evidence", "not enough evidence")
     alone, *ones = found.hypotheses
     found = replace(found, hypotheses=(replace(alone, weight=0.01), *(replace(each, weight=0.49) for each in ones)))
     assert found.together == ("old", "web")
@@ -224,7 +227,7 @@ def test_odds_of_what_is_not_needed_are_those_beside_the_others():
 
 
 def test_the_figure_and_the_table_have_one_verdict():
-    found = evidence("no evidence either way", "no evidence either way")
+    found = evidence("not enough evidence", "not enough evidence")
     alone, *ones = found.hypotheses
     together = replace(found, hypotheses=(replace(alone, weight=0.01), *(replace(each, weight=0.49) for each in ones)))
     for each in (together, evidence("use", "leave out"), evidence("not needed beside the others", "use")):

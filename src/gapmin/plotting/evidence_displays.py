@@ -11,7 +11,7 @@ from .displays import INK, PALETTE, Display
 
 VERDICT_STYLES = {
     "use": (PALETTE[3], "o"),
-    "no evidence either way": (PALETTE[0], "s"),
+    "not enough evidence": (PALETTE[0], "s"),
     "not needed beside the others": (PALETTE[1], "D"),
     "leave out": (PALETTE[4], "X"),
 }
@@ -62,7 +62,7 @@ class EvidenceDisplay(Display):
         From the top: the Bayes factor of each source, above 1 if the rows speak for it. Odds beyond 10,000 to 1 are
         drawn as these. What is not finite is not drawn.
     verdicts : mapping of name to str
-        "use", "leave out", "no evidence either way" or "not needed beside the others".
+        "use", "leave out", "not enough evidence" or "not needed beside the others".
 
     Attributes
     ----------
@@ -76,10 +76,10 @@ class EvidenceDisplay(Display):
     Examples
     --------
     >>> from gapmin.plotting import EvidenceDisplay
-    >>> verdicts = {"north": "use", "south": "no evidence either way"}
+    >>> verdicts = {"north": "use", "south": "not enough evidence"}
     >>> display = EvidenceDisplay(odds={"north": 400.0, "south": 0.4}, verdicts=verdicts).plot()
     >>> [text.get_text() for text in display.ax_.texts]
-    ['use', 'no evidence either way']
+    ['use', 'not enough evidence']
     """
 
     _grid = "x"

@@ -101,6 +101,7 @@ def _effect(
     name = f"{metric.name[:1].upper()}{metric.name[1:]}"
     low, high = (signed(each, metric, alone.value) for each in (model.change_low, model.change_high))
     points = " points" if metric.name in PERCENT else ""
+    better = "above" if metric.higher_is_better else "below"
     with_what = f" with {joined(evidence.used)}" if evidence.used else ""
     with_what += _beside(weighed_undecided(evidence))
     beside = f"{metric.shown(guess.value)} for always predicting {_constant(evidence, metric)}."
@@ -112,14 +113,14 @@ def _effect(
         )
     sentence = (
         f"{name} on held-out target rows: {metric.shown(model.value)} for the model{with_what}, "
-        f"{metric.shown(alone.value)} for the target alone (95% interval of the change: {low} to {high}{points}), "
-        f"{beside}"
+        f"{metric.shown(alone.value)} for the target alone (95% interval of the change: {low} to {high}{points}; "
+        f"{better} zero is better), {beside}"
     )
     if all(each.verdict == LEAVE_OUT for each in evidence.sources):
         sentence += f" The model leaves {joined([each.name for each in evidence.sources])} out."
     elif evidence.used and is_relied_on and model.change_low < 0 < model.change_high:
-        sentence += " The interval holds zero, so the error alone does not decide. The odds do: they compare how well "
-        sentence += "each label was predicted."
+        sentence += " The interval holds zero, so the error alone does not decide. The odds do: they compare how "
+        sentence += "probable the models made each held-out label."
     return sentence
 
 
@@ -178,7 +179,10 @@ def _next_steps(evidence: Evidence, worse: bool, instead: str) -> list[str]:
     elif undecided:
         names = joined([each.name for each in undecided])
         files = "its file" if len(undecided) == 1 else "their files"
-        steps.append(f"Label more target rows, or look for other sources. To do without {names}, leave {files} out.")
+        steps.append(
+            "Label more target rows, or look for other sources. The model can be fitted meanwhile; to do without "
+            f"{names}, leave {files} out."
+        )
     else:
         then = "Until then, work" if len(steps) > n_checks else "Work"
         steps.append(f"{then} with the target alone, or look for other sources.")
@@ -198,8 +202,11 @@ def labels_that_would_tell(evidence: Evidence) -> list[str]:
         n_rows = counted(more, "more labelled target row") if more else "how many more labelled target rows"
         start = f"About {n_rows} like these would" if more else f"It cannot be told {n_rows} would"
         weights = joined([_percent(each.weight) for each in sources])
-        gives = f"them weights of {weights}" if len(sources) > 1 else f"it a weight of {weights}"
-        said.append(f"{start} decide about {names}. Until then the model gives {gives}.")
+        have = (
+            f"their weights in the model are {weights}" if len(sources) > 1 else f"its weight in the model is {weights}"
+        )
+        prior = ", by these odds and a prior that favours the target alone" * (not said)
+        said.append(f"{start} decide about {names}. For now {have}{prior}.")
     return said
 
 

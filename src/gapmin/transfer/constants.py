@@ -38,6 +38,6 @@ SMALLEST_WEIGHT = 0.01
 USE, LEAVE_OUT, UNDECIDED, NOT_NEEDED = VERDICTS = (
     "use",
     "leave out",
-    "no evidence either way",
+    "not enough evidence",
     "not needed beside the others",
 )

@@ -19,6 +19,8 @@ NUMBERS = ("log_likelihood", "with_rows", "without_rows", "evidence", "evidence_
 ERROR_RATE, RMSE = ERRORS = ("error rate", "root mean squared error")
 """The metrics where no `scoring` is given; the lower, the better."""
 
+_NO_USE = "no model here does better than a constant"
+
 SMALLEST_SHARE = 1e-250
 """By which odds are divided at the least, so that they stay finite."""
 
@@ -93,7 +95,7 @@ class SourceVerdict:
         What it is called.
     n_rows : int
         How many rows it has.
-    verdict : "use", "leave out", "no evidence either way" or "not needed beside the others"
+    verdict : "use", "leave out", "not enough evidence" or "not needed beside the others"
         What to do with it.
     bayes_factor : float
         The posterior odds over the prior odds that it belongs to the set used.
@@ -186,7 +188,7 @@ class Evidence:
 
     @property
     def verdict(self) -> str:
-        """The verdict on transfer as a whole: "use", "leave out" or "no evidence either way"."""
+        """The verdict on transfer as a whole: "use", "leave out" or "not enough evidence"."""
         said = {each.verdict for each in self.sources}
         return USE if self.used else UNDECIDED if UNDECIDED in said or not said else LEAVE_OUT
 
@@ -269,10 +271,12 @@ class Evidence:
         parts = []
         drawback = "the error does not fall" if (self._is_worse if worse is None else worse) else ""
         if not drawback and (self._is_useless if useless is None else useless):
-            drawback = "no model here does better than a constant"
+            drawback = _NO_USE
         if self.used and drawback:
             fits = "fits" if len(self.used) == 1 else "fit"
             parts.append(f"{joined(self.used)} {fits} the target, but {drawback}")
+        elif drawback == _NO_USE:
+            parts.append(f"{_NO_USE[:1].upper()}{_NO_USE[1:]}")
         elif together:
             parts.append(
                 f"Use {joined(together)} together (odds {shown_odds(self.bayes_factor)}). "
@@ -281,7 +285,7 @@ class Evidence:
         elif self.used:
             parts.append(f"Use {joined(self.used)}")
         if named[UNDECIDED]:
-            parts.append(f"No evidence either way about {joined(named[UNDECIDED])}")
+            parts.append(f"Not enough evidence about {joined(named[UNDECIDED])}")
         if named[LEAVE_OUT]:
             parts.append(f"Leave out {joined(named[LEAVE_OUT])}")
         if named[NOT_NEEDED]:

@@ -15,7 +15,7 @@ EVIL = "<script>alert(1)</script>"
 
 
 def made_comparison(task="classification", names=("old", EVIL, "a" * 60), transfers=True):
-    said = ("use" if transfers else "no evidence either way", "not needed beside the others", "leave out")
+    said = ("use" if transfers else "not enough evidence", "not needed beside the others", "leave out")
     sources = tuple(
         SourceVerdict(k, name, 1000 + k, verdict, factor, nats, 0.5, ("its labels look reversed",) * (k == 3))
         for k, name, verdict, factor, nats in zip(
