@@ -6,7 +6,6 @@ from collections.abc import Sequence
 
 import torch
 from torch import Tensor, nn
-from torch.nn import functional as F
 
 from gapmin.deep.shares import total
 
@@ -43,7 +42,7 @@ class Centroids(nn.Module):
         sizes : sequence of int
         """
         K, C = self.counts.shape
-        member = F.one_hot(y, C).to(features.dtype)
+        member = (y.unsqueeze(1) == torch.arange(C, device=y.device)).to(features.dtype)
         if len(set(sizes)) == 1:  # one product for all tasks
             by_task = member.view(K, sizes[0], C)
             batch_sums = by_task.transpose(1, 2) @ features.reshape(K, sizes[0], features.shape[1])

@@ -239,11 +239,12 @@ class GapMTNN(Objective):
             with_hidden = any(weights) and self.centroid_space == "head"
             pairs, rows = self.net.heads.chosen_pairs(z, batch.sizes, sources, with_hidden)
             loss, losses = chosen_losses(pairs.logits, batch.y, rows, batch.sizes, sources, self.relation, batch.weight)
-            terms = {"semantic": torch.zeros_like(loss), "marginal": torch.zeros_like(loss)}
             if any(weights):
                 first, second = self.relation.clone().fill_diagonal_(0).nonzero(as_tuple=True)
                 aligned, _, terms = self._align(pairs, batch, first, second, *weights)
                 loss = loss + aligned
+            else:
+                terms = {"semantic": torch.zeros_like(loss), "marginal": torch.zeros_like(loss)}
         if isinstance(self.probes, CrossFitProbes) and batch.half is not None:
             n_batches = self.get_buffer("n_batches")
             if self.training and int(n_batches) % _LOOK_EVERY == 0:
@@ -286,7 +287,7 @@ class GapMTNN(Objective):
         lambda_semantic: float,
         lambda_marginal: float,
     ) -> tuple[Tensor, Tensor, dict[str, Tensor]]:
-        """Return lambda_1 nabla + lambda_2 r of some pairs, their weighted distances (K, K), and what to record."""
+        """Return lambda_1 nabla + lambda_2 r of some pairs, the weighted distance of each, and what to record."""
         weight = self.relation[first, second]
         semantic = marginal = torch.zeros_like(weight)
         adversary: Tensor | float = 0.0
@@ -307,10 +308,9 @@ class GapMTNN(Objective):
                 self.net.extractor, pairs.z, batch, scale, self.penalty, self.penalty_on
             )
             marginal = lambda_marginal * found[first, second]
-        terms = {"semantic": (weight * semantic).detach().sum(), "marginal": (weight * marginal).detach().sum()}
-        distances = torch.zeros_like(self.relation)
-        distances[first, second] = (semantic + marginal).detach()
-        return loss + adversary, distances, terms
+        semantic, marginal = semantic.detach(), marginal.detach()
+        terms = {"semantic": (weight * semantic).sum(), "marginal": (weight * marginal).sum()}
+        return loss + adversary, semantic + marginal, terms
 
     def _add_cost(self, pairs: HeadOutputs, losses: Tensor, distances: Tensor, batch: Batch) -> None:
         if isinstance(self.probes, TaskHeads):
@@ -319,7 +319,7 @@ class GapMTNN(Objective):
                     self.probes.all_pairs(pairs.z, batch.sizes).logits, batch.y, batch.sizes, batch.weight
                 )
         self.losses.add(losses, row_counts(batch))
-        self.distances.add(distances, both_present(batch))
+        self.distances.add(distances.view_as(losses), both_present(batch))
 
     def observe(self, batch: Batch) -> None:
         """Measure the relation's costs on held-out rows.
