@@ -24,6 +24,15 @@ def test_two_batches_by_hand():
     assert torch.equal(centroids.counts, counts)
 
 
+def test_tasks_with_as_many_rows_each_by_hand():
+    centroids = Centroids(n_tasks=2, n_classes=2, n_features=1)
+    features = torch.tensor([[1.0], [3.0], [10.0], [7.0]])
+    sums, counts = centroids(features, torch.tensor([0, 0, 1, 0]), (2, 2))
+    assert sums[..., 0].tolist() == [[4.0, 0.0], [7.0, 10.0]]
+    assert counts.tolist() == [[2.0, 0.0], [1.0, 1.0]]
+    assert not centroids(features[:0], torch.tensor([], dtype=torch.int64), (0, 0))[1].isnan().any()
+
+
 def test_without_decay_they_are_the_means_of_all_rows_seen():
     torch.manual_seed(0)
     centroids = Centroids(2, 3, 4, decay=1.0).double()

@@ -117,6 +117,29 @@ def test_frozen_hidden_layers_pass_gradients_to_the_features_alone(sizes, activa
     assert all(each is None or not each.any() for each in to_heads)
 
 
+@pytest.mark.parametrize("activation", [*ACTIVATION])
+@pytest.mark.parametrize("sizes", [(4, 4, 4), (3, 0, 5), (2, 6, 1)])
+def test_chosen_pairs_are_those_of_all_pairs_and_their_gradients_too(sizes, activation):
+    net, x, _ = problem(sizes, activation, torch.float64)
+    z = net.extractor(x).detach().requires_grad_()
+    sources = [[0, 2], [0, 1, 2], [2]]
+    pairs = net.heads.all_pairs(z, sizes)
+    chosen, rows = net.heads.chosen_pairs(z, sizes, sources)
+    numbers = torch.arange(len(x)).split(list(sizes))
+    assert torch.equal(rows, torch.cat([numbers[k] for tasks in sources for k in tasks]))
+    head = torch.cat([torch.full((len(numbers[k]),), j) for j, tasks in enumerate(sources) for k in tasks])
+    wanted = pairs.logits[head, rows], pairs.hidden
+    found = chosen.logits, chosen.hidden
+    weights = [torch.randn_like(each) for each in wanted]
+    parameters = [z, *net.heads.parameters()]
+    totals = [sum((w * each.square()).sum() for w, each in zip(weights, both, strict=True)) for both in (found, wanted)]
+    for one, other in zip(found, wanted, strict=True):
+        torch.testing.assert_close(one, other, atol=1e-12, rtol=1e-10)
+    by_parameter = [torch.autograd.grad(each, parameters) for each in totals]
+    for one, other in zip(*by_parameter, strict=True):
+        torch.testing.assert_close(one, other, atol=1e-12, rtol=1e-10)
+
+
 def test_every_head_starts_with_weights_of_its_own_drawn_as_a_linear_layers():
     torch.manual_seed(0)
     heads = TaskHeads(3, in_features=25, hidden=100, n_classes=40)

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 
 import torch
 from torch import Tensor, nn
-from torch.nn import functional as F
 
 from gapmin.deep.shares import total
 
@@ -42,10 +41,18 @@ class Centroids(nn.Module):
         y : Tensor of shape (rows,)
         sizes : sequence of int
         """
-        member = F.one_hot(y, self.sums.shape[1]).to(features.dtype)
-        by_task = list(zip(member.split(list(sizes)), features.split(list(sizes)), strict=True))
-        batch_sums = total(torch.stack([classes.T @ rows for classes, rows in by_task]), sizes)
-        batch_counts = total(torch.stack([classes.sum(0) for classes, _ in by_task]), sizes)
+        K, C = self.counts.shape
+        member = (y.unsqueeze(1) == torch.arange(C, device=y.device)).to(features.dtype)
+        if len(set(sizes)) == 1:  # one product for all tasks
+            by_task = member.view(K, sizes[0], C)
+            batch_sums = by_task.transpose(1, 2) @ features.reshape(K, sizes[0], features.shape[1])
+            batch_counts = by_task.sum(1)
+        else:
+            parts = member.split(list(sizes))
+            rows = features.split(list(sizes))
+            batch_sums = torch.stack([classes.T @ each for classes, each in zip(parts, rows, strict=True)])
+            batch_counts = torch.stack([classes.sum(0) for classes in parts])
+        batch_sums, batch_counts = total(batch_sums, sizes), total(batch_counts, sizes)
         decay = torch.where(batch_counts > 0, self.decay, 1.0)
         sums = decay.unsqueeze(-1) * self.sums + batch_sums
         counts = decay * self.counts + batch_counts

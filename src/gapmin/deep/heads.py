@@ -8,12 +8,19 @@ from typing import NamedTuple
 
 import torch
 from torch import Tensor, nn
+from torch.autograd.function import once_differentiable
 from torch.nn import functional as F
 
 SLOPE_OF_CROSS_ENTROPY = math.sqrt(2)
 """The Lipschitz constant of the cross entropy in the logits, in the Euclidean norm."""
 
 ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {"elu": F.elu, "relu": F.relu, "tanh": torch.tanh}
+_GRADIENTS: dict[str, Callable[[Tensor, Tensor], Tensor]] = {
+    "elu": lambda grad, before: torch.ops.aten.elu_backward(grad, 1.0, 1.0, 1.0, False, before),
+    "relu": lambda grad, after: torch.ops.aten.threshold_backward(grad, after, 0),
+    "tanh": torch.ops.aten.tanh_backward,
+}
+"""From the gradient of an activation's output and that output (of "elu" its input) to the gradient of its input."""
 
 
 class Batch(NamedTuple):
@@ -173,22 +180,10 @@ class TaskHeads(nn.Module):
         """
         if not self.hidden:
             return self._chosen_linear_pairs(z, sizes, sources)
-        act = ACTIVATIONS[self.activation]
-        # Split once: the gradient of z[rows] would be as large as z, for each head.
-        parts, numbers = z.split(list(sizes)), torch.arange(len(z), device=z.device).split(list(sizes))
-        weight1, bias1, weight2, bias2 = (p.unbind() for p in (self.weight1, self.bias1, self.weight2, self.bias2))
-        own, logits = [], []
-        for j, tasks in enumerate(sources):
-            rows = torch.cat([parts[k] for k in tasks]) if len(tasks) > 1 else parts[j]
-            if with_hidden:
-                start = sum(sizes[k] for k in tasks[: tasks.index(j)])
-                flat, frozen = _HiddenLayers.apply(rows, weight1[j], bias1[j], start, start + sizes[j])
-                own.append(frozen)
-            else:
-                flat = F.linear(rows, weight1[j], bias1[j])
-            logits.append(F.linear(act(flat), weight2[j], bias2[j]))
-        hidden = act(torch.cat(own)) if with_hidden else z.new_empty(0)
-        return HeadOutputs(z, hidden, torch.cat(logits)), torch.cat([numbers[k] for tasks in sources for k in tasks])
+        weights = self.weight1, self.bias1, self.weight2, self.bias2
+        logits, hidden = _ChosenPairs.apply(z, *weights, list(sizes), sources, self.activation, with_hidden)
+        numbers = torch.arange(len(z), device=z.device).split(list(sizes))
+        return HeadOutputs(z, hidden, logits), torch.cat([numbers[k] for tasks in sources for k in tasks])
 
     def _chosen_linear_pairs(
         self, z: Tensor, sizes: Sequence[int], sources: Sequence[Sequence[int]]
@@ -218,7 +213,7 @@ class TaskHeads(nn.Module):
             return HeadOutputs(z, z, flat.view(-1, self.n_tasks, self.n_classes).transpose(0, 1))
         K, H, _ = self.weight1.shape
         act = ACTIVATIONS[self.activation]
-        flat, frozen = _HiddenLayers.apply(z, self.weight1.flatten(0, 1), self.bias1.flatten(), 0, len(z))
+        flat, frozen = _HiddenLayers.apply(z, self.weight1.flatten(0, 1), self.bias1.flatten())
         hidden = act(flat).view(-1, K, H).transpose(0, 1)
         logits = torch.baddbmm(self.bias2.unsqueeze(1), hidden, self.weight2.transpose(1, 2))
         own = [rows[:, k * H : (k + 1) * H] for k, rows in enumerate(frozen.split(list(sizes)))]
@@ -231,29 +226,74 @@ class TaskHeads(nn.Module):
 
 
 class _HiddenLayers(torch.autograd.Function):
-    """A linear layer, and some rows of it again: the gradient of these reaches the input alone.
+    """A linear layer, and the same again: the gradient of this reaches the input alone.
 
     Both gradients of the input are one product.
     """
 
     @staticmethod
-    def forward(ctx, z, weight, bias, start, stop):  # type: ignore[no-untyped-def]
+    def forward(ctx, z, weight, bias):  # type: ignore[no-untyped-def]
         ctx.save_for_backward(z, weight)
-        ctx.rows = slice(start, stop)
         ctx.set_materialize_grads(False)
         out = F.linear(z, weight, bias)
-        return out, out[start:stop].clone()
+        return out, out.clone()
 
     @staticmethod
     def backward(ctx, grad, grad_frozen):  # type: ignore[no-untyped-def]
         z, weight = ctx.saved_tensors
-        to_z = None
-        if ctx.needs_input_grad[0] and not (grad is None and grad_frozen is None):
-            both = z.new_zeros(len(z), len(weight)) if grad is None else 0 + grad
-            if grad_frozen is not None:
-                both[ctx.rows] += grad_frozen
-            to_z = both @ weight
-        return (to_z, None, None, None, None) if grad is None else (to_z, grad.T @ z, grad.sum(0), None, None)
+        both = grad_frozen if grad is None else grad if grad_frozen is None else grad + grad_frozen
+        to_z = both @ weight if ctx.needs_input_grad[0] and both is not None else None
+        return (to_z, None, None) if grad is None else (to_z, grad.T @ z, grad.sum(0))
+
+
+class _ChosenPairs(torch.autograd.Function):
+    """The logits of `TaskHeads.chosen_pairs` and the hidden layers, whose gradient reaches the features alone.
+
+    Head after head, forwards and backwards: what one head needs stays in the cache of the processor, and gradients are
+    written to where they belong.
+    """
+
+    @staticmethod
+    def forward(ctx, z, weight1, bias1, weight2, bias2, sizes, sources, activation, with_hidden):  # type: ignore[no-untyped-def]
+        ctx.sizes, ctx.sources, ctx.activation = sizes, sources, activation
+        parts, own, logits, kept = z.split(sizes), [], [], []
+        for j, tasks in enumerate(sources):
+            rows = torch.cat([parts[k] for k in tasks])
+            before = F.linear(rows, weight1[j], bias1[j])
+            after = ACTIVATIONS[activation](before)
+            logits.append(F.linear(after, weight2[j], bias2[j]))
+            if with_hidden:
+                own.append(after.split([sizes[k] for k in tasks])[tasks.index(j)])
+            kept += [rows, before if activation == "elu" else after, after]
+        ctx.save_for_backward(weight1, weight2, *kept)
+        return torch.cat(logits), torch.cat(own) if own else z.new_empty(0)
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, grad, grad_hidden):  # type: ignore[no-untyped-def]
+        weight1, weight2, *kept = ctx.saved_tensors
+        to_z = kept[0].new_zeros(sum(ctx.sizes), weight1.shape[2])
+        to_weight1, to_weight2 = torch.empty_like(weight1), torch.empty_like(weight2)
+        to_bias1, to_bias2 = weight1.new_empty(weight1.shape[:2]), weight2.new_empty(weight2.shape[:2])
+        to_parts = to_z.split(ctx.sizes)
+        of_heads = grad.split([sum(ctx.sizes[k] for k in tasks) for tasks in ctx.sources])
+        of_own = grad_hidden.split(ctx.sizes) if len(grad_hidden) else None
+        through = _GRADIENTS[ctx.activation]
+        for j in reversed(range(len(ctx.sources))):
+            tasks, (rows, given, after) = ctx.sources[j], kept[3 * j : 3 * j + 3]
+            lengths = [ctx.sizes[k] for k in tasks]
+            torch.mm(of_heads[j].T, after, out=to_weight2[j])
+            torch.sum(of_heads[j], 0, out=to_bias2[j])
+            to_layer = through(of_heads[j] @ weight2[j], given)
+            torch.mm(to_layer.T, rows, out=to_weight1[j])
+            torch.sum(to_layer, 0, out=to_bias1[j])
+            if of_own is not None:  # from here on `to_layer` has the features' gradient alone
+                at = tasks.index(j)
+                to_layer.split(lengths)[at].add_(through(of_own[j], given.split(lengths)[at]))
+            if ctx.needs_input_grad[0]:
+                for k, part in zip(tasks, (to_layer @ weight1[j]).split(lengths), strict=True):
+                    to_parts[k].add_(part)
+        return to_z, to_weight1, to_bias1, to_weight2, to_bias2, None, None, None, None
 
 
 class MultitaskNet(nn.Module):

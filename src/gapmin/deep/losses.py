@@ -22,6 +22,20 @@ def row_tasks(sizes: Sequence[int], device: torch.device) -> Tensor:
     return torch.repeat_interleave(torch.arange(len(sizes)), torch.tensor(sizes)).to(device)
 
 
+def part_sums(values: Tensor, sizes: Sequence[int]) -> Tensor:
+    """Return the sums over parts of the last axis, one after the other, of so many values each.
+
+    Examples
+    --------
+    >>> import torch
+    >>> part_sums(torch.tensor([1.0, 3.0, 5.0]), sizes=(2, 0, 1))
+    tensor([4., 0., 5.])
+    """
+    if len(set(sizes)) == 1:
+        return values.unflatten(-1, (len(sizes), sizes[0])).sum(-1)
+    return torch.stack([part.sum(-1) for part in values.split(list(sizes), dim=-1)], dim=-1)
+
+
 def task_means(values: Tensor, sizes: Sequence[int]) -> Tensor:
     """Return the mean of the last axis over each task's rows; 0 for a task without rows.
 
@@ -32,8 +46,7 @@ def task_means(values: Tensor, sizes: Sequence[int]) -> Tensor:
     tensor([2., 0., 5.])
     """
     counts = torch.tensor([max(size, 1) for size in whole_sizes(sizes)], dtype=values.dtype, device=values.device)
-    sums = torch.stack([part.sum(-1) for part in values.split(list(sizes), dim=-1)], dim=-1)
-    return total(sums, sizes) / counts
+    return total(part_sums(values, sizes), sizes) / counts
 
 
 def row_losses(outputs: Tensor, y: Tensor, weight: Tensor | None = None) -> Tensor:
@@ -104,8 +117,7 @@ def chosen_losses(
     """
     losses = row_losses(logits, y[rows], None if weight is None else weight[rows])
     pairs = [(j, k) for j, tasks in enumerate(sources) for k in tasks]
-    parts = losses.split([sizes[k] for _, k in pairs])
-    sums = total(torch.stack([part.sum() for part in parts]), sizes)
+    sums = total(part_sums(losses, [sizes[k] for _, k in pairs]), sizes)
     counts = torch.tensor([max(whole_sizes(sizes)[k], 1) for _, k in pairs], dtype=losses.dtype, device=losses.device)
     means = sums / counts
     of_head, of_rows = (torch.tensor(each, device=losses.device) for each in zip(*pairs, strict=True))

@@ -100,7 +100,7 @@ class CrossFitProbes(nn.Module):
         found = z.new_empty(len(y), self.n_tasks)
         for trained_on in (0, 1):
             other = (half != trained_on).nonzero().squeeze(1)
-            found[other] = self._errors(z[other], y[other], weight, bias, trained_on)
+            found.index_copy_(0, other, self._errors(z.index_select(0, other), y[other], weight, bias, trained_on))
         return found
 
     def _errors(self, z: Tensor, y: Tensor, weight: Tensor, bias: Tensor, trained_on: int) -> Tensor:

@@ -27,10 +27,10 @@ from gapmin.deep.relations import (
 )
 
 _DEFAULTS = {
-    "crossfit": {"lambda_semantic": 1.0, "lambda_marginal": 0.01, "lambda_relation": 0.05},
-    "others": {"lambda_semantic": 10.0, "lambda_marginal": 0.1, "lambda_relation": 1.0},
+    "crossfit": (1.0, 0.01, 0.05),
+    "others": (10.0, 0.1, 1.0),
 }
-"""By relation_cost. With "crossfit" the first two are for each nat of the labels' entropy."""
+"""By relation_cost: lambda_1, lambda_2, lambda_3. With "crossfit" the first two are for each nat of label entropy."""
 
 _LOOK_EVERY = 2
 """Probes are scored, and features taken into the moments, in every so many-th batch: the first of an epoch and on."""
@@ -158,14 +158,15 @@ class GapMTNN(Objective):
         """The share of rows kept for the relation's costs."""
         return self.holdout if self.relation_data == "holdout" and self.learn_relation else 0.0
 
-    def _weight_of(self, name: str) -> float:
-        """Return lambda_1, lambda_2 or lambda_3; by default that of the relation's cost."""
-        if (given := getattr(self, name)) is not None:
-            return float(given)
-        if self.relation_cost != "crossfit":
-            return _DEFAULTS["others"][name]
-        weight = _DEFAULTS["crossfit"][name]
-        return weight if name == "lambda_relation" else weight * label_entropy(self.get_buffer("class_counts"))
+    def _weights(self) -> tuple[float, float, float]:
+        """Return lambda_1, lambda_2 and lambda_3; by default those of the relation's cost."""
+        given = self.lambda_semantic, self.lambda_marginal, self.lambda_relation
+        default = list(_DEFAULTS["crossfit" if self.relation_cost == "crossfit" else "others"])
+        if self.relation_cost == "crossfit" and None in given[:2]:
+            nats = label_entropy(self.get_buffer("class_counts"))
+            default[:2] = default[0] * nats, default[1] * nats
+        first, second, third = (d if g is None else float(g) for g, d in zip(given, default, strict=True))
+        return first, second, third
 
     def prepare(self, net: MultitaskNet) -> None:
         """Make what the objective keeps.
@@ -184,7 +185,7 @@ class GapMTNN(Objective):
         width = net.hidden if self.centroid_space == "head" else net.in_features
         self.centroids = Centroids(K, net.n_classes, width, self.decay)
         self.critics = None
-        if self.marginal != "centroid" and self._weight_of("lambda_marginal") and K > 1:
+        if self.marginal != "centroid" and self._weights()[1] and K > 1:
             self.critics = PairCritics(K, net.in_features, self.critic_hidden, self.marginal)
         self.probes: TaskHeads | CrossFitProbes | None = None
         if self.relation_cost == "gap":
@@ -217,7 +218,7 @@ class GapMTNN(Objective):
             Rows of every task.
         """
         # Algorithm 3, line 4: "h_k moves by its own loss alone". Head j is in row j of `losses` only; `pairs.hidden`,
-        # which the alignment is made of, has no gradient to the heads: see `_HiddenLayers` in heads.py.
+        # which the alignment is made of, has no gradient to the heads: see `_ChosenPairs` in heads.py.
         if self.relation_cost == "crossfit":
             return self._step_on_chosen_pairs(batch)
         return self._step_on_all_pairs(batch)
@@ -225,8 +226,8 @@ class GapMTNN(Objective):
     def _step_on_chosen_pairs(self, batch: Batch) -> Step:
         """Do the work of the pairs with a weight above 0 alone; let the probes see the batch."""
         z = self.net.extractor(batch.x)
-        weights = self.relation.tolist()
-        sources = [[k for k, weight in enumerate(row) if weight > 0 or j == k] for j, row in enumerate(weights)]
+        relation = self.relation.tolist()
+        sources = [[k for k, weight in enumerate(row) if weight > 0 or j == k] for j, row in enumerate(relation)]
         terms: dict[str, Tensor] = {}
         if all(len(each) == 1 for each in sources):
             losses = own_losses(self.net.heads.own(z, batch.sizes).logits, batch.y, batch.sizes, batch.weight)
@@ -234,14 +235,16 @@ class GapMTNN(Objective):
             if self.net.n_tasks > 1:
                 terms = {"semantic": torch.zeros_like(loss), "marginal": torch.zeros_like(loss)}
         else:
-            aligns = any(self._weight_of(name) for name in ("lambda_semantic", "lambda_marginal"))
-            pairs, rows = self.net.heads.chosen_pairs(z, batch.sizes, sources, with_hidden=aligns)
+            weights = self._weights()[:2]
+            with_hidden = any(weights) and self.centroid_space == "head"
+            pairs, rows = self.net.heads.chosen_pairs(z, batch.sizes, sources, with_hidden)
             loss, losses = chosen_losses(pairs.logits, batch.y, rows, batch.sizes, sources, self.relation, batch.weight)
-            terms = {"semantic": torch.zeros_like(loss), "marginal": torch.zeros_like(loss)}
-            if aligns:
-                chosen = self.relation * (1 - torch.eye(len(sources)).to(self.relation))
-                aligned, _, terms = self._align(pairs, batch, *chosen.nonzero(as_tuple=True))
+            if any(weights):
+                first, second = self.relation.clone().fill_diagonal_(0).nonzero(as_tuple=True)
+                aligned, _, terms = self._align(pairs, batch, first, second, *weights)
                 loss = loss + aligned
+            else:
+                terms = {"semantic": torch.zeros_like(loss), "marginal": torch.zeros_like(loss)}
         if isinstance(self.probes, CrossFitProbes) and batch.half is not None:
             n_batches = self.get_buffer("n_batches")
             if self.training and int(n_batches) % _LOOK_EVERY == 0:
@@ -265,7 +268,8 @@ class GapMTNN(Objective):
         terms: dict[str, Tensor] = {}
         distances = torch.zeros_like(losses)
         if self.net.n_tasks > 1:
-            aligned, distances, terms = self._align(pairs, batch, *_all_pairs_of(self.net.n_tasks, batch.y.device))
+            all_pairs = _all_pairs_of(self.net.n_tasks, batch.y.device)
+            aligned, distances, terms = self._align(pairs, batch, *all_pairs, *self._weights()[:2])
             loss = loss + aligned
         if isinstance(self.probes, TaskHeads):
             probed = self.probes.own(pairs.z.detach(), batch.sizes).logits
@@ -275,11 +279,16 @@ class GapMTNN(Objective):
         return Step(loss, losses.detach().diagonal(), terms)
 
     def _align(
-        self, pairs: HeadOutputs, batch: Batch, first: Tensor, second: Tensor
+        self,
+        pairs: HeadOutputs,
+        batch: Batch,
+        first: Tensor,
+        second: Tensor,
+        lambda_semantic: float,
+        lambda_marginal: float,
     ) -> tuple[Tensor, Tensor, dict[str, Tensor]]:
-        """Return lambda_1 nabla + lambda_2 r of some pairs, their weighted distances (K, K), and what to record."""
+        """Return lambda_1 nabla + lambda_2 r of some pairs, the weighted distance of each, and what to record."""
         weight = self.relation[first, second]
-        lambda_semantic, lambda_marginal = self._weight_of("lambda_semantic"), self._weight_of("lambda_marginal")
         semantic = marginal = torch.zeros_like(weight)
         adversary: Tensor | float = 0.0
         by_means = self.marginal == "centroid" and lambda_marginal > 0
@@ -299,10 +308,9 @@ class GapMTNN(Objective):
                 self.net.extractor, pairs.z, batch, scale, self.penalty, self.penalty_on
             )
             marginal = lambda_marginal * found[first, second]
-        terms = {"semantic": (weight * semantic).detach().sum(), "marginal": (weight * marginal).detach().sum()}
-        distances = torch.zeros_like(self.relation)
-        distances[first, second] = (semantic + marginal).detach()
-        return loss + adversary, distances, terms
+        semantic, marginal = semantic.detach(), marginal.detach()
+        terms = {"semantic": (weight * semantic).sum(), "marginal": (weight * marginal).sum()}
+        return loss + adversary, semantic + marginal, terms
 
     def _add_cost(self, pairs: HeadOutputs, losses: Tensor, distances: Tensor, batch: Batch) -> None:
         if isinstance(self.probes, TaskHeads):
@@ -311,7 +319,7 @@ class GapMTNN(Objective):
                     self.probes.all_pairs(pairs.z, batch.sizes).logits, batch.y, batch.sizes, batch.weight
                 )
         self.losses.add(losses, row_counts(batch))
-        self.distances.add(distances, both_present(batch))
+        self.distances.add(distances.view_as(losses), both_present(batch))
 
     def observe(self, batch: Batch) -> None:
         """Measure the relation's costs on held-out rows.
@@ -329,7 +337,8 @@ class GapMTNN(Objective):
         losses = loss_matrix(pairs.logits, batch.y, batch.sizes, batch.weight)
         distances = torch.zeros_like(losses)
         if self.net.n_tasks > 1:
-            _, distances, _ = self._align(pairs, batch, *_all_pairs_of(self.net.n_tasks, batch.y.device))
+            all_pairs = _all_pairs_of(self.net.n_tasks, batch.y.device)
+            _, distances, _ = self._align(pairs, batch, *all_pairs, *self._weights()[:2])
         self._add_cost(pairs, losses, distances, batch)
 
     def end_epoch(self) -> None:
@@ -337,15 +346,14 @@ class GapMTNN(Objective):
         class_counts = self.get_buffer("class_counts").double().cpu().numpy()
         if isinstance(self.probes, CrossFitProbes):
             costs = self.scores.costs(class_counts)
-            strength = self._weight_of("lambda_relation")
-            self._set_relation(relation_by_sizes(costs, strength, class_counts.sum(axis=1)))
+            self._set_relation(relation_by_sizes(costs, self._weights()[2], class_counts.sum(axis=1)))
             self.scores.discount(_KEPT_OF_PAST_EPOCHS)
             self.get_buffer("n_batches").zero_()
             return
         if self.learn_relation and self.relation_cost != "crossfit":
             costs = relation_costs(self.losses.mean(), self.distances.mean(), self.relation_cost)
             costs[~common_classes(class_counts)] = np.inf
-            self._set_relation(relation_by_squares(costs, self._weight_of("lambda_relation")))
+            self._set_relation(relation_by_squares(costs, self._weights()[2]))
         self.losses.discount()
         self.distances.discount()
 
