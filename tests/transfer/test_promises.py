@@ -4,6 +4,7 @@ from functools import partial
 
 import numpy as np
 import pytest
+from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import accuracy_score, fbeta_score, make_scorer
 from sklearn.model_selection import KFold, PredefinedSplit
 from sklearn.neighbors import KNeighborsClassifier
@@ -106,6 +107,20 @@ def test_cv_may_not_divide_groups():
         TransferRegressorCV(cv=KFold(3), random_state=0).fit(
             X, y, sample_domain=domain, groups=np.arange(domain.size) % 5
         )
+
+
+@pytest.mark.parametrize("n_rows", [1, 2, 3])
+@pytest.mark.parametrize("grouped", [False, True])
+def test_few_rows_of_each_class_will_do(n_rows, grouped):
+    """There are no more folds than rows of a class; of one row each nothing is in proportion."""
+    rng = np.random.default_rng(0)
+    y = np.r_[np.repeat(np.arange(6), n_rows), rng.integers(6, size=120)]
+    X = 0.3 * rng.normal(size=(y.size, 6)) + np.eye(6)[y]
+    domain = np.repeat([-1, 1], [6 * n_rows, 120])
+    options = {"groups": np.arange(y.size) // 2} if grouped else {}
+    model = TransferClassifierCV(LogisticRegression(), random_state=0).fit(X, y, sample_domain=domain, **options)
+    assert model.evidence_[1].verdict == "use"
+    assert (model.predict(X) == y).mean() > 0.8
 
 
 def test_cv_of_one_fold_is_refused():
