@@ -54,11 +54,67 @@ def test_a_time_limit_leaves_the_same_out_of_every_hypothesis(call, monkeypatch)
     assert len(kinds) == 1
 
 
-def test_class_weights_multiply_the_probabilities_that_are_shown():
+def unmixed(model, X):
+    return (model.predict_proba(X) - 0.05 / model.classes_.size) / 0.95
+
+
+def test_class_weights_multiply_the_probabilities_before_the_uniform_guess():
     X, y, domain = classes()
-    model = TransferClassifierCV(class_weight={0: 1.0, 1: 60.0}, **QUICK).fit(X, y, sample_domain=domain)
-    product = model.predict_proba(X) * [1.0, 60.0]
+    model = TransferClassifierCV(KNeighborsClassifier(5), class_weight={0: 1.0, 1: 60.0}, **QUICK)
+    predicted = model.fit(X, y, sample_domain=domain).predict(X)
+    product = unmixed(model, X) * [1.0, 60.0]
+    np.testing.assert_array_equal(predicted, model.classes_[product.argmax(axis=1)])
+    assert set(predicted) == {0, 1}
+
+
+def test_a_class_of_two_percent_is_not_everywhere_where_classes_count_alike():
+    """The uniform guess gives it 2.5%, and its weight is 25."""
+    rng = np.random.default_rng(1)
+    X, domain = rng.normal(size=(600, 3)), np.repeat([-1, 1], [200, 400])
+    value = X[:, 0] + 0.3 * rng.normal(size=600)
+    y = np.zeros(600, dtype=int)
+    y[np.r_[np.argsort(value[:200])[-4:], 200 + np.argsort(value[200:])[-8:]]] = 1
+    model = TransferClassifierCV(LogisticRegression(), class_weight="balanced", n_repeats=1, random_state=0)
+    predicted = model.fit(X, y, sample_domain=domain).predict(X[:200])
+    assert predicted[y[:200] == 1].mean() > 0.7
+    assert predicted.mean() < 0.3
+
+
+def test_a_weight_of_a_class_that_the_target_lacks_counts_too():
+    X, y, domain = classes()
+    y[domain > 0] = np.where(X[domain > 0, 1] > 0, 2, y[domain > 0])
+    model = TransferClassifierCV(class_weight={0: 1.0, 2: 9.0}, sources="all", **QUICK).fit(X, y, sample_domain=domain)
+    product = unmixed(model, X) * [1.0, 1.0, 9.0]
     np.testing.assert_array_equal(model.predict(X), model.classes_[product.argmax(axis=1)])
+
+
+def test_a_model_of_one_class_says_so_and_what_is_left_to_do():
+    rng = np.random.default_rng(0)
+    X, domain = rng.normal(size=(160, 3)), np.repeat([-1, 1], [40, 120])
+    y = (np.arange(160) % 20 == 0).astype(int)
+    found = {}
+    for weight in (None, {1: 1e-9}):
+        model = TransferClassifierCV(LogisticRegression(), class_weight=weight, **QUICK)
+        (found[weight is None],) = model.fit(X, y, sample_domain=domain).evidence_.findings
+    assert found[True].endswith("look at predict_proba, or set class_weight='balanced'")
+    assert found[False].endswith("class 0 for every held-out row: look at predict_proba")
+
+
+@pytest.mark.parametrize("choice", ["all", "none"])
+def test_a_forced_model_of_one_class_says_so(choice):
+    """A source of another class makes the model of all sources predict that everywhere, and the target's own none."""
+    X, y, domain = problem(n_target=30, n_source=300)
+    y = np.where(domain > 0, 1, y > 0).astype(int)
+    model = TransferClassifierCV(LogisticRegression(C=1e-3), sources=choice, **QUICK).fit(X, y, sample_domain=domain)
+    assert any("the model predicts class 1" in said for said in model.evidence_.findings) == (choice == "all")
+
+
+def test_votes_on_classes_sum_to_the_probabilities_shown():
+    X, y, domain = classes()
+    model = TransferClassifierCV(**QUICK).fit(X, y, sample_domain=domain)
+    votes = explain(model, X, y, sample_domain=domain, row=X[0]).votes
+    total = sum(vote.weight * np.array(list(vote.predicted.values())) for vote in votes)
+    np.testing.assert_allclose(total, model.predict_proba(X[:1])[0])
 
 
 @pytest.mark.parametrize("weight", [{0: float("nan"), 1: 1.0}, {0: -1.0, 1: 2.0}, {0: 0.0, 1: 0.0}, {0: 1.0, 7: 2.0}])

@@ -150,8 +150,9 @@ def collect_evidence(
         if brackets[number,][1] < log(USE_FROM) and _looks_reversed(evaluator, evaluated[number,].source_alone)
     ]
     prior[[bool(set(members) & set(reversed_labels)) for members in sets]] = 0.0
-    weight = posterior_weights(prior, np.array([brackets[members][1] for members in sets]))
-    scores, model, change, baseline = _scores(evaluator, evaluated, dict(zip(sets, weight.tolist(), strict=True)))
+    values = np.array([brackets[members][1] for members in sets])
+    weights = dict(zip(sets, posterior_weights(prior, values).tolist(), strict=True))
+    scores, model, change, baseline = _scores(evaluator, evaluated, weights)
     hypotheses = [
         Hypothesis(
             members,
@@ -160,12 +161,12 @@ def collect_evidence(
             evaluated[members].without_rows,
             *brackets[members][1:],
             prior=float(p),
-            weight=float(w),
+            weight=weights[members],
             scores=scores[members],
             chosen={each.learner.kind: str(each) for each in evaluated[members].chosen},
             kind_weights={each.learner.kind: share for each, share in evaluated[members].chosen.items()},
         )
-        for members, p, w in zip(sets, prior, weight, strict=True)
+        for members, p in zip(sets, prior, strict=True)
     ]
     verdicts = judge(hypotheses, names, {number: int((data.domain == number).sum()) for number in numbers})
     noted: dict[int, list[str]] = {
@@ -189,17 +190,20 @@ def collect_evidence(
         model,
         change,
         baseline,
-        tuple(_findings(evaluator, evaluated, weight, sets, data, options)),
+        (*_limits(evaluator, data, options), *_one_class(evaluator, evaluated, weights)),
     )
     return Collected(evidence, evaluated, data, order, evaluator)
 
 
 def forced(collected: Collected, weights: Mapping[Sources, float], choice: str) -> Evidence:
     """Return the evidence with the scores of the model that the user forces, and a word on that."""
-    _, model, change, _ = _scores(collected.evaluator, collected.evaluated, weights)
+    evaluator, evaluated, evidence = collected.evaluator, collected.evaluated, collected.evidence
+    _, model, change, _ = _scores(evaluator, evaluated, weights)
     finding = f"the model uses {'all' if choice == 'all' else 'no'} sources because sources={choice!r} was given"
-    evidence = collected.evidence
-    return replace(evidence, model=model, change=change, findings=(finding, *evidence.findings))
+    of_mixture = _one_class(evaluator, evaluated, {each.sources: each.weight for each in evidence.hypotheses})
+    others = (each for each in evidence.findings if each not in of_mixture)
+    findings = (finding, *others, *_one_class(evaluator, evaluated, weights))
+    return replace(evidence, model=model, change=change, findings=findings)
 
 
 def make_evaluator(
@@ -286,6 +290,11 @@ def brackets_of(evaluator: Evaluator, evaluated: Mapping[Sources, Evaluated], me
     return evaluator.evidence(evaluated[members], evaluated[()]) if members else (0.0, 0.0, 0.0)
 
 
+def held_out_mixture(evaluated: Mapping[Sources, Evaluated], weights: Mapping[Sources, float]) -> Array:
+    """Return the held-out predictions of a mixture of hypotheses."""
+    return np.asarray(sum(weight * evaluated[members].predicted for members, weight in weights.items()))
+
+
 Scores = dict[str, Score]
 
 
@@ -293,8 +302,8 @@ def _scores(
     evaluator: Evaluator, evaluated: Mapping[Sources, Evaluated], weights: Mapping[Sources, float]
 ) -> tuple[dict[Sources, Scores], Scores, Scores, Scores]:
     """Return by metric the scores of each hypothesis, of the mixture, of its change and of the labels alone."""
-    mixture = sum(weight * evaluated[members].predicted for members, weight in weights.items())
-    asked: dict[Any, Any] = {None: evaluated[()].predicted, "model": mixture, "baseline": evaluator.constant()[None]}
+    asked: dict[Any, Array] = {None: evaluated[()].predicted, "model": held_out_mixture(evaluated, weights)}
+    asked["baseline"] = evaluator.constant()[None]
     asked |= {members: made.predicted for members, made in evaluated.items() if members}
     by_hypothesis: dict[Sources, Scores] = {members: {} for members in evaluated}
     model, change, baseline = {}, {}, {}
@@ -307,15 +316,8 @@ def _scores(
     return by_hypothesis, model, change, baseline
 
 
-def _findings(
-    evaluator: Evaluator,
-    evaluated: Mapping[Sources, Evaluated],
-    weight: Array,
-    sets: Sequence[Sources],
-    data: Data,
-    options: Options,
-) -> list[str]:
-    """Return what was noticed about the whole: limits that were met, a model of one class."""
+def _limits(evaluator: Evaluator, data: Data, options: Options) -> list[str]:
+    """Say which limits were met."""
     found = []
     if evaluator.dropped:
         found.append(
@@ -329,17 +331,22 @@ def _findings(
             f"evaluated with {n_searched - n_target:,} of {counted(n_rows - n_target, 'source row')}, drawn at random; "
             "the model is fitted to all"
         )
-    scoring = evaluator.scoring
-    if scoring.classes is not None and scoring.class_code is not None and np.unique(evaluator.y).size > 1:
-        mixture = sum(w * evaluated[members].predicted for members, w in zip(sets, weight, strict=True))
-        decided = np.unique(scoring.decide(np.asarray(mixture)))
-        if decided.size == 1:
-            name = scoring.classes[np.flatnonzero(scoring.class_code == decided[0])[0]]
-            found.append(
-                f"the model predicts class {name} for every held-out row: look at predict_proba, or set "
-                "class_weight='balanced'"
-            )
     return found
+
+
+def _one_class(
+    evaluator: Evaluator, evaluated: Mapping[Sources, Evaluated], weights: Mapping[Sources, float]
+) -> list[str]:
+    """Say where a mixture predicts one class of several for every row."""
+    scoring = evaluator.scoring
+    if scoring.classes is None or scoring.class_code is None or np.unique(evaluator.y).size < 2:
+        return []
+    decided = np.unique(scoring.decide(held_out_mixture(evaluated, weights)))
+    if decided.size > 1:
+        return []
+    name = scoring.classes[np.flatnonzero(scoring.class_code == decided[0])[0]]
+    remedy = ", or set class_weight='balanced'" if scoring.class_weight is None else ""
+    return [f"the model predicts class {name} for every held-out row: look at predict_proba{remedy}"]
 
 
 def _looks_permuted(data: Data, number: int, seed: int) -> bool:

@@ -53,10 +53,11 @@ class _HeldOutClasses(ClassifierMixin, BaseEstimator):
 
 
 def decide(probability: Array, class_weight: Array | None) -> NDArray[np.intp]:
-    """Return the class of each row: the most probable, or the one with the largest product with its weight."""
-    if class_weight is None:
-        return np.argmax(probability, axis=-1)
-    return np.argmax(mix_uniform(probability) * class_weight, axis=-1)
+    """Return the class of each row: the most probable, or the one with the largest product with its weight.
+
+    No uniform guess is mixed in: its share would outweigh that of a rare class.
+    """
+    return np.argmax(probability if class_weight is None else probability * class_weight, axis=-1)
 
 
 @dataclass(frozen=True, eq=False)

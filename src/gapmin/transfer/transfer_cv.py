@@ -38,7 +38,7 @@ from .checks import (
     refuse_gone_parameters,
     refuse_unprepared,
 )
-from .collect import Collected, Options, collect_evidence, fit_hypothesis, forced
+from .collect import Collected, Options, collect_evidence, fit_hypothesis, forced, held_out_mixture
 from .constants import Sources
 from .library import Learner, added_methods, default_learners, own_learners
 from .mixture import HypothesisMixture, domain_weights, row_weights
@@ -314,26 +314,27 @@ class TransferClassifierCV(ClassifierMixin, _TransferCV):
         return WeightedLogisticRegression()
 
     def _scoring(self, data: Data) -> Scoring:
-        weight = None
-        if self.class_weight is not None:
-            check_class_weight(self.class_weight, self.classes_)
-            labels = self.classes_[np.argsort(self._class_code)[data.y[data.target]]]
-            weight = np.ones(self.classes_.size)
-            there = np.isin(self.classes_, labels)
-            weight[self._class_code[there]] = compute_class_weight(
-                self.class_weight, classes=self.classes_[there], y=labels
-            )
+        check_class_weight(self.class_weight, self.classes_)
+        weight = None if self.class_weight is None else np.ones(self.classes_.size)
+        if isinstance(self.class_weight, Mapping):
+            weight = np.array([self.class_weight.get(label, 1.0) for label in self._labels_of_codes().tolist()])
+        elif weight is not None:  # a class that the target does not have counts once
+            y = data.y[data.target]
+            weight[np.unique(y)] = compute_class_weight("balanced", classes=np.unique(y), y=y)
         self._class_weight = weight
         return make_scoring(self.scoring, self.classes_, self._class_code, weight)
 
     def _in_order(self, predicted: Array) -> Array:
-        return predicted[:, self._class_code]
+        return mix_uniform(predicted)[:, self._class_code]
 
     def _codes(self, y: NDArray[Any]) -> NDArray[Any]:
         """Number the classes by how many rows they have and which comes first, so that their names change nothing."""
         _, first, counts = np.unique(y, return_index=True, return_counts=True)
         self._class_code = np.argsort(np.lexsort((first, counts)))
         return np.asarray(self._class_code[y])
+
+    def _labels_of_codes(self) -> NDArray[Any]:
+        return np.asarray(self.classes_[np.argsort(self._class_code)])
 
     def predict_proba(self, X: Any) -> Array:
         """Return the probability of each class, in the order of `classes_`, mixed with 5% of a uniform guess.
@@ -343,10 +344,12 @@ class TransferClassifierCV(ClassifierMixin, _TransferCV):
         X : array-like of shape (n_rows, n_features)
             Rows to predict.
         """
-        return mix_uniform(self._predicted(X))[:, self._class_code]
+        return self._in_order(self._predicted(X))
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Return the most probable class of each row, or with `class_weight` the one with the largest product.
+
+        In the product are probabilities before the uniform guess is mixed in, which would outweigh a rare class.
 
         Parameters
         ----------
@@ -354,7 +357,7 @@ class TransferClassifierCV(ClassifierMixin, _TransferCV):
             Rows to predict.
         """
         code = decide(self._predicted(X), self._class_weight)
-        return np.asarray(self.classes_[np.argsort(self._class_code)[code]])
+        return np.asarray(self._labels_of_codes()[code])
 
 
 @described_as(TransferClassifierCV)
@@ -394,8 +397,7 @@ class TransferRegressorCV(RegressorMixin, _TransferCV):
         return self._predicted(X)
 
     def _remember_residuals(self, collected: Collected, weights: Mapping[Sources, float]) -> None:
-        predicted = sum(weight * collected.evaluated[members].predicted for members, weight in weights.items())
-        residuals = np.asarray(predicted) - collected.evaluator.y
+        residuals = held_out_mixture(collected.evaluated, weights) - collected.evaluator.y
         self.residual_scale_, self.residual_degrees_ = residual_spread(residuals, collected.data.label_variance)
 
     def predict_interval(self, X: Any, level: float = 0.9) -> Array:
