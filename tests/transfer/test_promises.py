@@ -1,10 +1,11 @@
 """What the estimators promise about leaks, limits, metrics, weights of classes and sources by any number."""
 
+import warnings
 from functools import partial
 
 import numpy as np
 import pytest
-from sklearn.linear_model import LogisticRegression
+from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.metrics import accuracy_score, fbeta_score, make_scorer
 from sklearn.model_selection import KFold, PredefinedSplit
 from sklearn.neighbors import KNeighborsClassifier
@@ -271,9 +272,26 @@ def test_sample_weight_is_refused_with_a_reason():
         TransferRegressorCV().fit(X, y, sample_domain=domain, sample_weight=np.ones(y.size))
 
 
-def test_what_a_learner_says_is_not_lost():
-    from sklearn.linear_model import Ridge
+def test_a_parameter_that_is_none_is_named_with_the_estimator():
+    X, y, _ = problem()
+    with pytest.raises(TypeError, match=r"^TransferRegressorCV has no parameter class_weight: choose from aligned"):
+        rank_sources((X[:24], y[:24]), [(X[24:], y[24:])], class_weight="balanced")
 
+
+def test_a_row_of_a_frame_keeps_the_names_of_its_columns():
+    pd = pytest.importorskip("pandas")
+    X, y, domain = problem()
+    frame = pd.DataFrame(X, columns=list("abcd"))
+    model = TransferRegressorCV(Ridge(), **QUICK).fit(frame, y, sample_domain=domain)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        (one, *_), (same, *_) = (
+            explain(model, frame, y, sample_domain=domain, row=row).votes for row in (frame.iloc[2], frame.iloc[[2]])
+        )
+    assert one.predicted == pytest.approx(same.predicted)
+
+
+def test_what_a_learner_says_is_not_lost():
     X, y, domain = problem()
     with pytest.raises(ValueError, match="alpha"):
         TransferRegressorCV(Ridge(alpha=-1), **QUICK).fit(X, y, sample_domain=domain)
