@@ -272,6 +272,16 @@ def test_sample_weight_is_refused_with_a_reason():
         TransferRegressorCV().fit(X, y, sample_domain=domain, sample_weight=np.ones(y.size))
 
 
+def test_whole_numbers_that_may_be_classes_are_asked_about():
+    X, y, domain = problem()
+    y = np.round(1000 * y)
+    tables = [(X[domain == k], y[domain == k]) for k in (-1, 1)]
+    with pytest.raises(ValueError, match=r"are \d+ distinct whole numbers in 84 rows: give task='regression', or"):
+        rank_sources(tables[0], tables[1:], **QUICK)
+    ranked = rank_sources(tables[0], tables[1:], task="regression", estimator=Ridge(), **QUICK)
+    assert ranked.task == "regression"
+
+
 def test_a_parameter_that_is_none_is_named_with_the_estimator():
     X, y, _ = problem()
     with pytest.raises(TypeError, match=r"^TransferRegressorCV has no parameter class_weight: choose from aligned"):
