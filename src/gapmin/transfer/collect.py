@@ -18,7 +18,7 @@ from gapmin._utils.parallel import one_thread
 from gapmin._utils.text import counted
 from gapmin._utils.typing import Array
 
-from ._columns import column_match, is_match
+from ._columns import look_permuted
 from ._fitting import RECALIBRATED, Data, FittedLearner, correct, fit_learner
 from ._likelihood import mix_uniform
 from .constants import SMALLEST_WEIGHT, USE_FROM, Sources
@@ -142,7 +142,11 @@ def collect_evidence(
         sets.append(union)
         evaluated |= evaluator.evaluate([union])
         brackets[union] = brackets_of(evaluator, evaluated, union)
-    permuted = [] if options.aligned else [k for k in numbers if _looks_permuted(searched, k, options.seed)]
+    permuted = [
+        number
+        for number in ([] if options.aligned else numbers)
+        if look_permuted(searched.X, searched.target, np.flatnonzero(searched.domain == number), options.seed)
+    ]
     prior = prior_weights(sets, len(numbers), permuted, options.odds) if numbers else np.ones(1)
     reversed_labels = [
         number
@@ -339,18 +343,15 @@ def _one_class(
 ) -> list[str]:
     """Say where a mixture predicts one class of several for every row."""
     scoring = evaluator.scoring
-    if scoring.classes is None or scoring.class_code is None or np.unique(evaluator.y).size < 2:
+    if scoring.classes is None or np.unique(evaluator.y).size < 2:
         return []
     decided = np.unique(scoring.decide(held_out_mixture(evaluated, weights)))
     if decided.size > 1:
         return []
-    name = scoring.classes[np.flatnonzero(scoring.class_code == decided[0])[0]]
     remedy = ", or set class_weight='balanced'" if scoring.class_weight is None else ""
-    return [f"the model predicts class {name} for every held-out row: look at predict_proba{remedy}"]
-
-
-def _looks_permuted(data: Data, number: int, seed: int) -> bool:
-    return is_match(column_match(data.X, data.target, np.flatnonzero(data.domain == number), seed)) is False
+    return [
+        f"the model predicts class {scoring.labels(decided)[0]} for every held-out row: look at predict_proba{remedy}"
+    ]
 
 
 def _looks_reversed(evaluator: Evaluator, predicted: NDArray[Any] | None) -> bool:
@@ -358,13 +359,5 @@ def _looks_reversed(evaluator: Evaluator, predicted: NDArray[Any] | None) -> boo
     if predicted is None:
         return False
     turned = softmax(-np.log(mix_uniform(predicted)), axis=1) if evaluator.data.n_classes else -predicted
-    fits = [
-        np.mean(
-            [
-                evaluator.log_likelihood(evaluator.correct(each, repeat, slope=True)[None])
-                for repeat in range(len(evaluator.repeats))
-            ]
-        )
-        for each in (turned, predicted)
-    ]
-    return bool(fits[0] - fits[1] > log(USE_FROM))
+    fits = [evaluator.corrected_log_likelihood(each, slope=True) for each in (turned, predicted)]
+    return fits[0] - fits[1] > log(USE_FROM)

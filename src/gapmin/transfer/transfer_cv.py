@@ -159,17 +159,17 @@ class _TransferCV(TransferMetaEstimator):
                 learners,
                 scoring,
                 Options(
-                    seed,
-                    self.n_splits,
-                    self.n_repeats,
-                    self.cv,
-                    self.n_jobs,
-                    self.aligned,
-                    self.prior_odds,
-                    self.max_search_rows,
-                    self.time_limit,
-                    getattr(self, "feature_names_in_", None),
-                    on_progress,
+                    seed=seed,
+                    n_splits=self.n_splits,
+                    n_repeats=self.n_repeats,
+                    cv=self.cv,
+                    n_jobs=self.n_jobs,
+                    aligned=self.aligned,
+                    odds=self.prior_odds,
+                    max_source_rows=self.max_search_rows,
+                    time_limit=self.time_limit,
+                    column_names=getattr(self, "feature_names_in_", None),
+                    on_progress=on_progress,
                 ),
                 names=names,
                 groups=checked_groups,
@@ -315,14 +315,13 @@ class TransferClassifierCV(ClassifierMixin, _TransferCV):
 
     def _scoring(self, data: Data) -> Scoring:
         check_class_weight(self.class_weight, self.classes_)
-        weight = None if self.class_weight is None else np.ones(self.classes_.size)
-        if isinstance(self.class_weight, Mapping):
-            weight = np.array([self.class_weight.get(label, 1.0) for label in self._labels_of_codes().tolist()])
-        elif weight is not None:  # a class that the target does not have counts once
-            y = data.y[data.target]
+        y, weight = data.y[data.target], np.ones(self.classes_.size)
+        if self.class_weight == "balanced":  # a class that the target does not have counts once
             weight[np.unique(y)] = compute_class_weight("balanced", classes=np.unique(y), y=y)
-        self._class_weight = weight
-        return make_scoring(self.scoring, self.classes_, self._class_code, weight)
+        for label, value in self.class_weight.items() if isinstance(self.class_weight, Mapping) else ():
+            weight[self._class_code[self.classes_ == label]] = value
+        self._class_weight = None if self.class_weight is None else weight
+        return make_scoring(self.scoring, self.classes_, self._class_code, self._class_weight)
 
     def _in_order(self, predicted: Array) -> Array:
         return mix_uniform(predicted)[:, self._class_code]
@@ -332,9 +331,6 @@ class TransferClassifierCV(ClassifierMixin, _TransferCV):
         _, first, counts = np.unique(y, return_index=True, return_counts=True)
         self._class_code = np.argsort(np.lexsort((first, counts)))
         return np.asarray(self._class_code[y])
-
-    def _labels_of_codes(self) -> NDArray[Any]:
-        return np.asarray(self.classes_[np.argsort(self._class_code)])
 
     def predict_proba(self, X: Any) -> Array:
         """Return the probability of each class, in the order of `classes_`, mixed with 5% of a uniform guess.
@@ -357,7 +353,7 @@ class TransferClassifierCV(ClassifierMixin, _TransferCV):
             Rows to predict.
         """
         code = decide(self._predicted(X), self._class_weight)
-        return np.asarray(self._labels_of_codes()[code])
+        return np.asarray(self.classes_[np.argsort(self._class_code)[code]])
 
 
 @described_as(TransferClassifierCV)
