@@ -238,6 +238,22 @@ def test_beliefs_leave_the_sum_of_the_prior_and_the_inequality():
             assert weight @ evidence >= np.log(prior[0]) - 1e-12
 
 
+def test_columns_in_another_order_lower_the_prior_and_nothing_else():
+    rng = np.random.default_rng(3)
+    X, domain = rng.normal(size=(330, 8)) + np.arange(8), np.repeat([-1, 1], [30, 300])
+    y = X[:, 0] - X[:, 1] + 0.3 * rng.normal(size=330)
+    X[30:] = X[30:][:, np.roll(np.arange(8), 3)]
+    found = {}
+    for aligned in (False, True):
+        model = TransferRegressorCV(Ridge(), aligned=aligned, **QUICK).fit(X, y, sample_domain=domain)
+        found[aligned] = model.evidence_
+    assert [each.prior for each in found[True].hypotheses] == pytest.approx([0.6, 0.4])
+    assert [each.prior for each in found[False].hypotheses] == pytest.approx([0.98, 0.02])
+    assert found[False][1].bayes_factor == pytest.approx(found[True][1].bayes_factor)
+    assert "its columns look permuted: check their order" in found[False][1].findings
+    assert not any("permuted" in said for said in found[True][1].findings)
+
+
 def test_the_headline_says_use_of_no_metric_that_falls():
     X, y, domain = problem()
     made = TransferRegressorCV(scoring="neg_median_absolute_error", **QUICK).fit(X, y, sample_domain=domain).evidence_
