@@ -123,7 +123,7 @@ class Explanation:
         return pd.DataFrame(parts[part], columns=columns)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return every part as what JSON knows, without the ratio of each row."""
+        """Return the weights by domain, class, column and extreme row as what JSON knows."""
         return to_json(self._parts())
 
     def __str__(self) -> str:

@@ -93,8 +93,9 @@ def draw_asides(
 ) -> list[NDArray[np.intp]]:
     """Return for each fold of the target's rows a tenth of the rows of each source, to judge learners by.
 
-    Rows with one key, the same row or one group, stay together, also those of two sources. Of a source with fewer than
-    ten keys none are drawn; nor are rows that are linked to the target.
+    With more than ten folds it is one part in as many. Rows with one key, the same row or one group, stay together,
+    also those of two sources. Of a source with fewer keys than parts none are drawn for its own sake; rows that are
+    linked to the target never are.
     """
     n_parts = max(N_PARTS, n_folds)
     rows_of = [data.rows_of((number,)) for number in numbers]
