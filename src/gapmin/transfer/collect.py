@@ -173,21 +173,18 @@ def collect_evidence(
         for members, p in zip(sets, prior, strict=True)
     ]
     verdicts = judge(hypotheses, names, {number: int((data.domain == number).sum()) for number in numbers})
-    noted: dict[int, list[str]] = {
-        number: [
+    noted = {
+        number: (
+            *(["its columns look permuted: check their order"] if number in permuted else []),
+            *(["its labels look reversed"] if number in reversed_labels else []),
             *leak_findings(number, repeated, shared),
             *column_findings(data, number, options.column_names, options.seed),
-        ]
+        )
         for number in numbers
     }
-    for number in numbers:
-        if number in reversed_labels:
-            noted[number].insert(0, "its labels look reversed")
-        if number in permuted:
-            noted[number].insert(0, "its columns look permuted: check their order")
     evidence = Evidence(
         tuple(hypotheses),
-        tuple(replace(each, findings=tuple(noted[each.number])) for each in verdicts),
+        tuple(replace(each, findings=noted[each.number]) for each in verdicts),
         "classification" if data.n_classes else "regression",
         evaluator.y.size,
         scoring.metrics,

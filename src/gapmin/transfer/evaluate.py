@@ -289,7 +289,7 @@ class Evaluator:
         for key in keys:
             work.setdefault(key[:2], []).append(key)
         nothing = np.empty(0, dtype=np.intp)
-        asides = {(members, k): rows for members, _ in work for k, rows in enumerate(self._asides(members))}
+        asides = {members: self._asides(members) for members in {members for members, _ in work}}
         tasks = [
             (
                 self.data,
@@ -301,7 +301,7 @@ class Evaluator:
                     int(np.random.SeedSequence([self.seed, repeat, k]).generate_state(1)[0] >> 2)
                     for *_, repeat, k in group
                 ],
-                [nothing if repeat or setting.form == RECALIBRATED else asides[members, k] for *_, repeat, k in group],
+                [nothing if repeat or setting.form == RECALIBRATED else asides[members][k] for *_, repeat, k in group],
             )
             for (members, setting), group in work.items()
         ]
