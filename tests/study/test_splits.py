@@ -31,6 +31,15 @@ def test_a_group_is_on_one_side_and_its_source_rows_do_not_train():
         assert not set(groups[each.train]) & set(groups[each.test])
 
 
+@pytest.mark.parametrize("n_rows", [1, 2, 3])
+def test_a_class_of_few_rows_can_be_divided(n_rows):
+    y = np.repeat(["a", "b", "c", "d"], n_rows)
+    domain = np.repeat([-1, 1], 2 * n_rows)
+    target = np.flatnonzero(domain < 0)
+    folds = outer_folds(frame_of(y.size), y, domain, RowDivision(), 5 if n_rows > 1 else 2, 0, classes=True)
+    assert np.array_equal(np.sort(np.concatenate([fold.test for fold in folds])), target)
+
+
 def test_copies_of_tested_rows_do_not_train():
     frame = pd.concat([frame_of(10), frame_of(10)], ignore_index=True)
     y = np.tile(np.arange(10.0), 2)

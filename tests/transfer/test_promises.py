@@ -1,9 +1,11 @@
 """What the estimators promise about leaks, limits, metrics, weights of classes and sources by any number."""
 
+import warnings
 from functools import partial
 
 import numpy as np
 import pytest
+from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.metrics import accuracy_score, fbeta_score, make_scorer
 from sklearn.model_selection import KFold, PredefinedSplit
 from sklearn.neighbors import KNeighborsClassifier
@@ -53,11 +55,67 @@ def test_a_time_limit_leaves_the_same_out_of_every_hypothesis(call, monkeypatch)
     assert len(kinds) == 1
 
 
-def test_class_weights_multiply_the_probabilities_that_are_shown():
+def unmixed(model, X):
+    return (model.predict_proba(X) - 0.05 / model.classes_.size) / 0.95
+
+
+def test_class_weights_multiply_the_probabilities_before_the_uniform_guess():
     X, y, domain = classes()
-    model = TransferClassifierCV(class_weight={0: 1.0, 1: 60.0}, **QUICK).fit(X, y, sample_domain=domain)
-    product = model.predict_proba(X) * [1.0, 60.0]
+    model = TransferClassifierCV(KNeighborsClassifier(5), class_weight={0: 1.0, 1: 60.0}, **QUICK)
+    predicted = model.fit(X, y, sample_domain=domain).predict(X)
+    product = unmixed(model, X) * [1.0, 60.0]
+    np.testing.assert_array_equal(predicted, model.classes_[product.argmax(axis=1)])
+    assert set(predicted) == {0, 1}
+
+
+def test_a_class_of_two_percent_is_not_everywhere_where_classes_count_alike():
+    """The uniform guess gives it 2.5%, and its weight is 25."""
+    rng = np.random.default_rng(1)
+    X, domain = rng.normal(size=(600, 3)), np.repeat([-1, 1], [200, 400])
+    value = X[:, 0] + 0.3 * rng.normal(size=600)
+    y = np.zeros(600, dtype=int)
+    y[np.r_[np.argsort(value[:200])[-4:], 200 + np.argsort(value[200:])[-8:]]] = 1
+    model = TransferClassifierCV(LogisticRegression(), class_weight="balanced", n_repeats=1, random_state=0)
+    predicted = model.fit(X, y, sample_domain=domain).predict(X[:200])
+    assert predicted[y[:200] == 1].mean() > 0.7
+    assert predicted.mean() < 0.3
+
+
+def test_a_weight_of_a_class_that_the_target_lacks_counts_too():
+    X, y, domain = classes()
+    y[domain > 0] = np.where(X[domain > 0, 1] > 0, 2, y[domain > 0])
+    model = TransferClassifierCV(class_weight={0: 1.0, 2: 9.0}, sources="all", **QUICK).fit(X, y, sample_domain=domain)
+    product = unmixed(model, X) * [1.0, 1.0, 9.0]
     np.testing.assert_array_equal(model.predict(X), model.classes_[product.argmax(axis=1)])
+
+
+def test_a_model_of_one_class_says_so_and_what_is_left_to_do():
+    rng = np.random.default_rng(0)
+    X, domain = rng.normal(size=(160, 3)), np.repeat([-1, 1], [40, 120])
+    y = (np.arange(160) % 20 == 0).astype(int)
+    found = {}
+    for weight in (None, {1: 1e-9}):
+        model = TransferClassifierCV(LogisticRegression(), class_weight=weight, **QUICK)
+        (found[weight is None],) = model.fit(X, y, sample_domain=domain).evidence_.findings
+    assert found[True].endswith("look at predict_proba, or set class_weight='balanced'")
+    assert found[False].endswith("class 0 for every held-out row: look at predict_proba")
+
+
+@pytest.mark.parametrize("choice", ["all", "none"])
+def test_a_forced_model_of_one_class_says_so(choice):
+    """A source of another class makes the model of all sources predict that everywhere, and the target's own none."""
+    X, y, domain = problem(n_target=30, n_source=300)
+    y = np.where(domain > 0, 1, y > 0).astype(int)
+    model = TransferClassifierCV(LogisticRegression(C=1e-3), sources=choice, **QUICK).fit(X, y, sample_domain=domain)
+    assert any("the model predicts class 1" in said for said in model.evidence_.findings) == (choice == "all")
+
+
+def test_votes_on_classes_sum_to_the_probabilities_shown():
+    X, y, domain = classes()
+    model = TransferClassifierCV(**QUICK).fit(X, y, sample_domain=domain)
+    votes = explain(model, X, y, sample_domain=domain, row=X[0]).votes
+    total = sum(vote.weight * np.array(list(vote.predicted.values())) for vote in votes)
+    np.testing.assert_allclose(total, model.predict_proba(X[:1])[0])
 
 
 @pytest.mark.parametrize("weight", [{0: float("nan"), 1: 1.0}, {0: -1.0, 1: 2.0}, {0: 0.0, 1: 0.0}, {0: 1.0, 7: 2.0}])
@@ -106,6 +164,20 @@ def test_cv_may_not_divide_groups():
         TransferRegressorCV(cv=KFold(3), random_state=0).fit(
             X, y, sample_domain=domain, groups=np.arange(domain.size) % 5
         )
+
+
+@pytest.mark.parametrize("n_rows", [1, 2, 3])
+@pytest.mark.parametrize("grouped", [False, True])
+def test_few_rows_of_each_class_will_do(n_rows, grouped):
+    """There are no more folds than rows of a class; of one row each nothing is in proportion."""
+    rng = np.random.default_rng(0)
+    y = np.r_[np.repeat(np.arange(6), n_rows), rng.integers(6, size=120)]
+    X = 0.3 * rng.normal(size=(y.size, 6)) + np.eye(6)[y]
+    domain = np.repeat([-1, 1], [6 * n_rows, 120])
+    options = {"groups": np.arange(y.size) // 2} if grouped else {}
+    model = TransferClassifierCV(LogisticRegression(), random_state=0).fit(X, y, sample_domain=domain, **options)
+    assert model.evidence_[1].verdict == "use"
+    assert (model.predict(X) == y).mean() > 0.8
 
 
 def test_cv_of_one_fold_is_refused():
@@ -166,6 +238,22 @@ def test_beliefs_leave_the_sum_of_the_prior_and_the_inequality():
             assert weight @ evidence >= np.log(prior[0]) - 1e-12
 
 
+def test_columns_in_another_order_lower_the_prior_and_nothing_else():
+    rng = np.random.default_rng(3)
+    X, domain = rng.normal(size=(330, 8)) + np.arange(8), np.repeat([-1, 1], [30, 300])
+    y = X[:, 0] - X[:, 1] + 0.3 * rng.normal(size=330)
+    X[30:] = X[30:][:, np.roll(np.arange(8), 3)]
+    found = {}
+    for aligned in (False, True):
+        model = TransferRegressorCV(Ridge(), aligned=aligned, **QUICK).fit(X, y, sample_domain=domain)
+        found[aligned] = model.evidence_
+    assert [each.prior for each in found[True].hypotheses] == pytest.approx([0.6, 0.4])
+    assert [each.prior for each in found[False].hypotheses] == pytest.approx([0.98, 0.02])
+    assert found[False][1].bayes_factor == pytest.approx(found[True][1].bayes_factor)
+    assert "its columns look permuted: check their order" in found[False][1].findings
+    assert not any("permuted" in said for said in found[True][1].findings)
+
+
 def test_the_headline_says_use_of_no_metric_that_falls():
     X, y, domain = problem()
     made = TransferRegressorCV(scoring="neg_median_absolute_error", **QUICK).fit(X, y, sample_domain=domain).evidence_
@@ -200,9 +288,36 @@ def test_sample_weight_is_refused_with_a_reason():
         TransferRegressorCV().fit(X, y, sample_domain=domain, sample_weight=np.ones(y.size))
 
 
-def test_what_a_learner_says_is_not_lost():
-    from sklearn.linear_model import Ridge
+def test_whole_numbers_that_may_be_classes_are_asked_about():
+    X, y, domain = problem()
+    y = np.round(1000 * y)
+    tables = [(X[domain == k], y[domain == k]) for k in (-1, 1)]
+    with pytest.raises(ValueError, match=r"are \d+ distinct whole numbers in 84 rows: give task='regression', or"):
+        rank_sources(tables[0], tables[1:], **QUICK)
+    ranked = rank_sources(tables[0], tables[1:], task="regression", estimator=Ridge(), **QUICK)
+    assert ranked.task == "regression"
 
+
+def test_a_parameter_that_is_none_is_named_with_the_estimator():
+    X, y, _ = problem()
+    with pytest.raises(TypeError, match=r"^TransferRegressorCV has no parameter class_weight: choose from aligned"):
+        rank_sources((X[:24], y[:24]), [(X[24:], y[24:])], class_weight="balanced")
+
+
+def test_a_row_of_a_frame_keeps_the_names_of_its_columns():
+    pd = pytest.importorskip("pandas")
+    X, y, domain = problem()
+    frame = pd.DataFrame(X, columns=list("abcd"))
+    model = TransferRegressorCV(Ridge(), **QUICK).fit(frame, y, sample_domain=domain)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        (one, *_), (same, *_) = (
+            explain(model, frame, y, sample_domain=domain, row=row).votes for row in (frame.iloc[2], frame.iloc[[2]])
+        )
+    assert one.predicted == pytest.approx(same.predicted)
+
+
+def test_what_a_learner_says_is_not_lost():
     X, y, domain = problem()
     with pytest.raises(ValueError, match="alpha"):
         TransferRegressorCV(Ridge(alpha=-1), **QUICK).fit(X, y, sample_domain=domain)

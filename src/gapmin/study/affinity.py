@@ -221,7 +221,7 @@ def draw_task_folds(
     strata = task if codes is None else task * (codes.max() + 1) + codes
     if np.bincount(strata).max() < 2:
         strata = task
-    return draw_row_folds(strata, True, min(n_splits, int(np.bincount(strata).max())), n_repeats, seed)
+    return draw_row_folds(strata, True, n_splits, n_repeats, seed)
 
 
 def _many_numbers(y: ArrayLike) -> bool:

@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.model_selection import GroupKFold, KFold, StratifiedGroupKFold, StratifiedKFold, TimeSeriesSplit
+from sklearn.model_selection import TimeSeriesSplit
 
 from gapmin._utils.options import option
 from gapmin._utils.text import listed, quoted
+from gapmin.transfer.folds import row_folds
 
 from ._dates import days_come_first, is_year_last
 from ._messages import TableError, at_row, did_you_mean
@@ -115,21 +116,10 @@ def outer_folds(
 def _divide(
     y: NDArray[Any], groups: NDArray[Any] | None, division: RowDivision, n_splits: int, seed: int, classes: bool
 ) -> list[tuple[Rows, Rows]]:
-    import warnings
-
-    splitter: Any
-    if division.time is not None:
-        # The first half trains every fold: a model of a handful of rows says nothing about one of all.
-        splitter = TimeSeriesSplit(n_splits, test_size=max(y.size // (2 * n_splits), 1))
-    elif groups is not None:
-        kind: Any = StratifiedGroupKFold if classes else GroupKFold
-        splitter = kind(min(n_splits, np.unique(groups).size), shuffle=True, random_state=seed)
-    else:
-        splitter = (StratifiedKFold if classes else KFold)(n_splits, shuffle=True, random_state=seed)
-    labels = y.astype(str) if classes else y
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # of classes with fewer rows than folds
-        return [(train, test) for train, test in splitter.split(np.zeros((y.size, 1)), labels, groups) if test.size]
+    if division.time is None:
+        return row_folds(y.astype(str) if classes else y, classes, n_splits, seed, groups)
+    # The first half trains every fold: a model of a handful of rows says nothing about one of all.
+    return list(TimeSeriesSplit(n_splits, test_size=max(y.size // (2 * n_splits), 1)).split(y))
 
 
 def read_division(

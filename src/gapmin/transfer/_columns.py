@@ -35,6 +35,11 @@ _FEWEST_COLUMNS, _FEWEST_ROWS = 5, 10
 """Below these no order could be told from the others, or not by the source's rows."""
 
 
+def look_permuted(X: Any, target: NDArray[np.intp], source: NDArray[np.intp], seed: int) -> bool:
+    """Tell whether a source's columns look like those of the target in another order; see `column_match`."""
+    return column_match(X, target, source, seed) <= -_OFTEN
+
+
 def column_match(X: Any, target: NDArray[np.intp], source: NDArray[np.intp], seed: int) -> float:
     """Return how far a source's columns look like those of the target in that order: 1 if surely, below 0 if not.
 
@@ -83,13 +88,6 @@ def column_match(X: Any, target: NDArray[np.intp], source: NDArray[np.intp], see
     if by_means > by_correlations:
         by_means *= _share_that_show(here, len(here) // 2, random)[0]
     return 0.0 - max(by_means, by_correlations)
-
-
-def is_match(found: float) -> bool | None:
-    """Return what a `column_match` says: whether the columns match, or None where the data do not show it."""
-    if found <= -_OFTEN:
-        return False
-    return True if found == 1 else None
 
 
 def _share_that_show(table: Array, size: int, random: np.random.Generator) -> tuple[float, float]:

@@ -89,9 +89,9 @@ class Data:
         return np.asarray(((predicted - (y[:, None] == np.arange(self.n_classes))) ** 2).sum(axis=-1))
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True)
 class Setting:
-    """A learner in one of its forms."""
+    """A learner in one of its forms; two are equal if they are of one learner, not only of an equal one."""
 
     learner: Learner
     form: str

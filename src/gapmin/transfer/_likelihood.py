@@ -66,13 +66,9 @@ def squares_log_likelihood(squares: Array, n_rows: int, label_variance: float) -
 
 def row_value_log_likelihood(residuals: Array, label_variance: float) -> Array:
     """Return for each row the log predictive density of its residual given all others: to see how rows differ."""
-    whole = value_log_likelihood(residuals, label_variance)
-    n_rows = residuals.shape[-1]
-    scale = VARIANCE_SCALE * label_variance
-    squares = (residuals**2).sum(axis=-1, keepdims=True) / 2 - residuals**2 / 2
-    power = 1 + (n_rows - 1) / 2
-    without = gammaln(power) + np.log(scale) - (n_rows - 1) / 2 * np.log(2 * np.pi) - power * np.log(scale + squares)
-    return np.asarray(whole)[..., None] - without
+    squares = (residuals**2).sum(axis=-1, keepdims=True)
+    without = squares_log_likelihood(squares - residuals**2, residuals.shape[-1] - 1, label_variance)
+    return squares_log_likelihood(squares, residuals.shape[-1], label_variance) - without
 
 
 def mixture_log_likelihood(parts: list[float]) -> float:

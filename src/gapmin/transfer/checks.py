@@ -37,6 +37,10 @@ def refuse_gone_parameters(made: type[_Class]) -> type[_Class]:
     def checked(self: Any, *args: Any, **options: Any) -> None:
         for name in GONE.keys() & options.keys():
             raise TypeError(f"{type(self).__name__} has no parameter {name} any more: {GONE[name]}")
+        known = type(self)._get_param_names()
+        for name in options:
+            if name not in known:
+                raise TypeError(f"{type(self).__name__} has no parameter {name}: choose from {', '.join(known)}")
         initialise(self, *args, **options)
 
     def missing(self: Any, name: str) -> Any:

@@ -18,7 +18,7 @@ from gapmin._utils.parallel import one_thread
 from gapmin._utils.text import counted
 from gapmin._utils.typing import Array
 
-from ._columns import column_match, is_match
+from ._columns import look_permuted
 from ._fitting import RECALIBRATED, Data, FittedLearner, correct, fit_learner
 from ._likelihood import mix_uniform
 from .constants import SMALLEST_WEIGHT, USE_FROM, Sources
@@ -142,7 +142,11 @@ def collect_evidence(
         sets.append(union)
         evaluated |= evaluator.evaluate([union])
         brackets[union] = brackets_of(evaluator, evaluated, union)
-    permuted = [] if options.aligned else [k for k in numbers if _looks_permuted(searched, k, options.seed)]
+    permuted = [
+        number
+        for number in ([] if options.aligned else numbers)
+        if look_permuted(searched.X, searched.target, np.flatnonzero(searched.domain == number), options.seed)
+    ]
     prior = prior_weights(sets, len(numbers), permuted, options.odds) if numbers else np.ones(1)
     reversed_labels = [
         number
@@ -150,8 +154,9 @@ def collect_evidence(
         if brackets[number,][1] < log(USE_FROM) and _looks_reversed(evaluator, evaluated[number,].source_alone)
     ]
     prior[[bool(set(members) & set(reversed_labels)) for members in sets]] = 0.0
-    weight = posterior_weights(prior, np.array([brackets[members][1] for members in sets]))
-    scores, model, change, baseline = _scores(evaluator, evaluated, dict(zip(sets, weight.tolist(), strict=True)))
+    values = np.array([brackets[members][1] for members in sets])
+    weights = dict(zip(sets, posterior_weights(prior, values).tolist(), strict=True))
+    scores, model, change, baseline = _scores(evaluator, evaluated, weights)
     hypotheses = [
         Hypothesis(
             members,
@@ -160,46 +165,46 @@ def collect_evidence(
             evaluated[members].without_rows,
             *brackets[members][1:],
             prior=float(p),
-            weight=float(w),
+            weight=weights[members],
             scores=scores[members],
             chosen={each.learner.kind: str(each) for each in evaluated[members].chosen},
             kind_weights={each.learner.kind: share for each, share in evaluated[members].chosen.items()},
         )
-        for members, p, w in zip(sets, prior, weight, strict=True)
+        for members, p in zip(sets, prior, strict=True)
     ]
     verdicts = judge(hypotheses, names, {number: int((data.domain == number).sum()) for number in numbers})
-    noted: dict[int, list[str]] = {
-        number: [
+    noted = {
+        number: (
+            *(["its columns look permuted: check their order"] if number in permuted else []),
+            *(["its labels look reversed"] if number in reversed_labels else []),
             *leak_findings(number, repeated, shared),
             *column_findings(data, number, options.column_names, options.seed),
-        ]
+        )
         for number in numbers
     }
-    for number in numbers:
-        if number in reversed_labels:
-            noted[number].insert(0, "its labels look reversed")
-        if number in permuted:
-            noted[number].insert(0, "its columns look permuted: check their order")
     evidence = Evidence(
         tuple(hypotheses),
-        tuple(replace(each, findings=tuple(noted[each.number])) for each in verdicts),
+        tuple(replace(each, findings=noted[each.number]) for each in verdicts),
         "classification" if data.n_classes else "regression",
         evaluator.y.size,
         scoring.metrics,
         model,
         change,
         baseline,
-        tuple(_findings(evaluator, evaluated, weight, sets, data, options)),
+        (*_limits(evaluator, data, options), *_one_class(evaluator, evaluated, weights)),
     )
     return Collected(evidence, evaluated, data, order, evaluator)
 
 
 def forced(collected: Collected, weights: Mapping[Sources, float], choice: str) -> Evidence:
     """Return the evidence with the scores of the model that the user forces, and a word on that."""
-    _, model, change, _ = _scores(collected.evaluator, collected.evaluated, weights)
+    evaluator, evaluated, evidence = collected.evaluator, collected.evaluated, collected.evidence
+    _, model, change, _ = _scores(evaluator, evaluated, weights)
     finding = f"the model uses {'all' if choice == 'all' else 'no'} sources because sources={choice!r} was given"
-    evidence = collected.evidence
-    return replace(evidence, model=model, change=change, findings=(finding, *evidence.findings))
+    of_mixture = _one_class(evaluator, evaluated, {each.sources: each.weight for each in evidence.hypotheses})
+    others = (each for each in evidence.findings if each not in of_mixture)
+    findings = (finding, *others, *_one_class(evaluator, evaluated, weights))
+    return replace(evidence, model=model, change=change, findings=findings)
 
 
 def make_evaluator(
@@ -286,6 +291,11 @@ def brackets_of(evaluator: Evaluator, evaluated: Mapping[Sources, Evaluated], me
     return evaluator.evidence(evaluated[members], evaluated[()]) if members else (0.0, 0.0, 0.0)
 
 
+def held_out_mixture(evaluated: Mapping[Sources, Evaluated], weights: Mapping[Sources, float]) -> Array:
+    """Return the held-out predictions of a mixture of hypotheses."""
+    return np.asarray(sum(weight * evaluated[members].predicted for members, weight in weights.items()))
+
+
 Scores = dict[str, Score]
 
 
@@ -293,8 +303,8 @@ def _scores(
     evaluator: Evaluator, evaluated: Mapping[Sources, Evaluated], weights: Mapping[Sources, float]
 ) -> tuple[dict[Sources, Scores], Scores, Scores, Scores]:
     """Return by metric the scores of each hypothesis, of the mixture, of its change and of the labels alone."""
-    mixture = sum(weight * evaluated[members].predicted for members, weight in weights.items())
-    asked: dict[Any, Any] = {None: evaluated[()].predicted, "model": mixture, "baseline": evaluator.constant()[None]}
+    asked: dict[Any, Array] = {None: evaluated[()].predicted, "model": held_out_mixture(evaluated, weights)}
+    asked["baseline"] = evaluator.constant()[None]
     asked |= {members: made.predicted for members, made in evaluated.items() if members}
     by_hypothesis: dict[Sources, Scores] = {members: {} for members in evaluated}
     model, change, baseline = {}, {}, {}
@@ -307,15 +317,8 @@ def _scores(
     return by_hypothesis, model, change, baseline
 
 
-def _findings(
-    evaluator: Evaluator,
-    evaluated: Mapping[Sources, Evaluated],
-    weight: Array,
-    sets: Sequence[Sources],
-    data: Data,
-    options: Options,
-) -> list[str]:
-    """Return what was noticed about the whole: limits that were met, a model of one class."""
+def _limits(evaluator: Evaluator, data: Data, options: Options) -> list[str]:
+    """Say which limits were met."""
     found = []
     if evaluator.dropped:
         found.append(
@@ -329,21 +332,23 @@ def _findings(
             f"evaluated with {n_searched - n_target:,} of {counted(n_rows - n_target, 'source row')}, drawn at random; "
             "the model is fitted to all"
         )
-    scoring = evaluator.scoring
-    if scoring.classes is not None and scoring.class_code is not None and np.unique(evaluator.y).size > 1:
-        mixture = sum(w * evaluated[members].predicted for members, w in zip(sets, weight, strict=True))
-        decided = np.unique(scoring.decide(np.asarray(mixture)))
-        if decided.size == 1:
-            name = scoring.classes[np.flatnonzero(scoring.class_code == decided[0])[0]]
-            found.append(
-                f"the model predicts class {name} for every held-out row: look at predict_proba, or set "
-                "class_weight='balanced'"
-            )
     return found
 
 
-def _looks_permuted(data: Data, number: int, seed: int) -> bool:
-    return is_match(column_match(data.X, data.target, np.flatnonzero(data.domain == number), seed)) is False
+def _one_class(
+    evaluator: Evaluator, evaluated: Mapping[Sources, Evaluated], weights: Mapping[Sources, float]
+) -> list[str]:
+    """Say where a mixture predicts one class of several for every row."""
+    scoring = evaluator.scoring
+    if scoring.classes is None or np.unique(evaluator.y).size < 2:
+        return []
+    decided = np.unique(scoring.decide(held_out_mixture(evaluated, weights)))
+    if decided.size > 1:
+        return []
+    remedy = ", or set class_weight='balanced'" if scoring.class_weight is None else ""
+    return [
+        f"the model predicts class {scoring.labels(decided)[0]} for every held-out row: look at predict_proba{remedy}"
+    ]
 
 
 def _looks_reversed(evaluator: Evaluator, predicted: NDArray[Any] | None) -> bool:
@@ -351,13 +356,5 @@ def _looks_reversed(evaluator: Evaluator, predicted: NDArray[Any] | None) -> boo
     if predicted is None:
         return False
     turned = softmax(-np.log(mix_uniform(predicted)), axis=1) if evaluator.data.n_classes else -predicted
-    fits = [
-        np.mean(
-            [
-                evaluator.log_likelihood(evaluator.correct(each, repeat, slope=True)[None])
-                for repeat in range(len(evaluator.repeats))
-            ]
-        )
-        for each in (turned, predicted)
-    ]
-    return bool(fits[0] - fits[1] > log(USE_FROM))
+    fits = [evaluator.corrected_log_likelihood(each, slope=True) for each in (turned, predicted)]
+    return fits[0] - fits[1] > log(USE_FROM)

@@ -108,7 +108,6 @@ class Evaluator:
         self.on_progress = on_progress
         self.dropped: list[str] = []
         self._is_settled = False
-        self._known: dict[tuple[int, str], Setting] = {}
         self.rows = np.sort(np.concatenate([test for _, test in repeats[0]]))
         """Positions among the target's rows that are tested."""
         self.y = data.y[data.target][self.rows]
@@ -127,7 +126,7 @@ class Evaluator:
         trials = {members: self._first_repeat(members, raw) for members in sets}
         raw |= self._run(
             [
-                (members, self._setting(learner, HALF), 0, k)
+                (members, Setting(learner, HALF), 0, k)
                 for members in sets
                 for learner in self._best_learners(members, trials[members])
                 for k in range(len(self.repeats[0]))
@@ -214,8 +213,8 @@ class Evaluator:
                 f"no learner could be trained on these rows ({reason}): give more rows, or another estimator"
             )
         # They shall say which learner suits such rows, not that more weight on the sources suits the sources.
-        natural = {each: self._known.get((id(each.learner), NATURAL), each) for each in found}
-        return Trials.of(self.data, found, self.y, {each: aside[of] for each, of in natural.items() if of in aside})
+        pooled = {each: Setting(each.learner, METHOD if each.learner.by_domain else NATURAL) for each in found}
+        return Trials.of(self.data, found, self.y, {each: aside[of] for each, of in pooled.items() if of in aside})
 
     def _asides(self, members: Sources) -> list[NDArray[np.intp]]:
         """Return the rows of these sources that are set aside in each fold of the first repeat."""
@@ -281,12 +280,8 @@ class Evaluator:
         for learner in self.learners:
             pooled = (METHOD,) if learner.by_domain else (NATURAL, RECALIBRATED)
             forms = pooled if members else () if learner.by_domain else (WITHOUT_SOURCES,)
-            # Of one learner in one form there is one setting: it is the key of its fits.
-            found += [self._setting(learner, form) for form in forms]
+            found += [Setting(learner, form) for form in forms]
         return found
-
-    def _setting(self, learner: Learner, form: str) -> Setting:
-        return self._known.setdefault((id(learner), form), Setting(learner, form))
 
     def _run(self, keys: Sequence[Key]) -> dict[Key, Array | str]:
         """Fit, all folds of a setting in one piece of work."""
@@ -294,7 +289,7 @@ class Evaluator:
         for key in keys:
             work.setdefault(key[:2], []).append(key)
         nothing = np.empty(0, dtype=np.intp)
-        asides = {(members, k): rows for members, _ in work for k, rows in enumerate(self._asides(members))}
+        asides = {members: self._asides(members) for members in {members for members, _ in work}}
         tasks = [
             (
                 self.data,
@@ -306,7 +301,7 @@ class Evaluator:
                     int(np.random.SeedSequence([self.seed, repeat, k]).generate_state(1)[0] >> 2)
                     for *_, repeat, k in group
                 ],
-                [nothing if repeat or setting.form == RECALIBRATED else asides[members, k] for *_, repeat, k in group],
+                [nothing if repeat or setting.form == RECALIBRATED else asides[members][k] for *_, repeat, k in group],
             )
             for (members, setting), group in work.items()
         ]
@@ -341,12 +336,17 @@ class Evaluator:
             return made
         choice = self._choose_on(trials.only(list(alone)), np.full(self.rows.size, not trials.n_aside))
         predicted = np.asarray(sum(weight * np.asarray(alone[each]) for each, weight in choice.items()))
-        log_likelihoods = [self.log_likelihood(predicted[None, self.rows])]
-        for slope in (False, True):
-            corrected = [self.correct(predicted, repeat, slope=slope) for repeat in range(len(self.repeats))]
-            log_likelihoods.append(self.log_likelihood(np.array(corrected)))
+        log_likelihoods = [
+            self.log_likelihood(predicted[None, self.rows]),
+            *(self.corrected_log_likelihood(predicted, slope=slope) for slope in (False, True)),
+        ]
         bracket = mixture_log_likelihood(log_likelihoods) - self.labels_alone()
         return replace(made, without_rows=bracket, source_alone=predicted)
+
+    def corrected_log_likelihood(self, predicted: Array, *, slope: bool) -> float:
+        """Return the log-likelihood of a source's predictions of all target rows, corrected as `correct` does."""
+        repeats = range(len(self.repeats))
+        return self.log_likelihood(np.array([self.correct(predicted, repeat, slope=slope) for repeat in repeats]))
 
     def log_likelihood(self, predicted: Array) -> float:
         """Return the log-likelihood of the tested rows' labels, the mean over the repeats."""
@@ -355,17 +355,13 @@ class Evaluator:
         return float(value_log_likelihood(predicted - self.y, self.data.label_variance).mean())
 
     def labels_alone(self) -> float:
-        """Return the log-likelihood of the tested rows' labels given the other labels alone."""
-        return self.log_likelihood(self.baseline()[None])
-
-    def baseline(self) -> Array:
-        """Return what the other target rows' labels alone predict of each tested row: frequencies or the mean."""
+        """Return the log-likelihood of the tested rows' labels given the other labels: frequencies or the mean."""
         y, n = self.data.y[self.data.target], self.data.target.size
-        if self.data.n_classes:
-            others = np.tile(np.bincount(y, minlength=self.data.n_classes).astype(float), (self.y.size, 1))
-            others[np.arange(self.y.size), self.y] -= 1
-            return (others + 1) / (n - 1 + self.data.n_classes)
-        return np.asarray((y.sum() - self.y) / (n - 1))
+        if not self.data.n_classes:
+            return self.log_likelihood((y.sum() - self.y)[None] / (n - 1))
+        others = np.tile(np.bincount(y, minlength=self.data.n_classes).astype(float), (self.y.size, 1))
+        others[np.arange(self.y.size), self.y] -= 1
+        return self.log_likelihood((others + 1)[None] / (n - 1 + self.data.n_classes))
 
     def constant(self) -> Array:
         """Return what scores are compared with: of each tested row the share of each class in the target, or the mean.

@@ -123,7 +123,7 @@ class Explanation:
         return pd.DataFrame(parts[part], columns=columns)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return every part as what JSON knows, without the ratio of each row."""
+        """Return the weights by domain, class, column and extreme row as what JSON knows."""
         return to_json(self._parts())
 
     def __str__(self) -> str:
@@ -236,6 +236,8 @@ def _votes(model: Any, row: ArrayLike, names: Mapping[int, str]) -> tuple[Vote, 
     """Return what each hypothesis says of one row."""
     if not hasattr(model, "predict_by_hypothesis"):
         raise ValueError(f"{type(model).__name__} has no hypotheses: row= is for TransferClassifierCV and its like")
+    if hasattr(row, "to_frame") and hasattr(row, "index"):
+        row = row.to_frame().T  # a row of a pandas frame, with the names of its columns
     asked = row if hasattr(row, "columns") else np.asarray(row)[None]
     found = []
     for members, predicted in model.predict_by_hypothesis(asked).items():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -69,7 +70,7 @@ def link_rows(
             found.append(codes)
             numbers, sizes = np.unique(data.domain[linked], return_counts=True)
             counts[-1] = dict(zip(numbers.tolist(), sizes.tolist(), strict=True))
-    return Data(data.X, data.y, data.domain, data.n_classes, data.numeric, tuple(found)), counts[0], counts[1]
+    return replace(data, links=tuple(found)), counts[0], counts[1]
 
 
 def row_keys(data: Data) -> NDArray[Any]:

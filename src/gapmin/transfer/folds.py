@@ -32,23 +32,31 @@ def draw_row_folds(
     groups: NDArray[Any] | None = None,
 ) -> list[list[TargetFold]]:
     """Return the folds of rows with these labels, for each repeat; where they are classes, in proportion."""
-    repeats = []
+    states = [int(np.random.SeedSequence([seed, repeat]).generate_state(1)[0]) for repeat in range(n_repeats)]
+    return [row_folds(y, classes, n_splits, state, groups) for state in states]
+
+
+def row_folds(
+    y: NDArray[Any], classes: bool, n_splits: int, state: int, groups: NDArray[Any] | None = None
+) -> list[TargetFold]:
+    """Return the folds of rows with these labels.
+
+    There are no more than groups, nor than rows of the most frequent class; where each class has one row, the classes
+    are in no proportion.
+    """
+    if classes:
+        most = int(np.unique(y, return_counts=True)[1].max())
+        classes, n_splits = most > 1, min(n_splits, most) if most > 1 else n_splits
+    kind: Any = StratifiedKFold if classes else KFold
     if groups is not None:
         n_groups = np.unique(groups).size
         if n_groups < 2:
             raise ValueError("every target row is of one group: give groups of which two or more are in the target")
-        n_splits = min(n_splits, n_groups)
-    for repeat in range(n_repeats):
-        state = int(np.random.SeedSequence([seed, repeat]).generate_state(1)[0])
-        kind: Any = StratifiedKFold if classes else KFold
-        if groups is not None:
-            kind = StratifiedGroupKFold if classes else GroupKFold
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # of classes with fewer rows than folds
-            splitter = kind(n_splits, shuffle=True, random_state=state)
-            found = [(train, test) for train, test in splitter.split(np.zeros((y.size, 1)), y, groups) if test.size]
-        repeats.append(found)
-    return repeats
+        kind, n_splits = StratifiedGroupKFold if classes else GroupKFold, min(n_splits, n_groups)
+    splitter = kind(n_splits, shuffle=True, random_state=state)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of classes with fewer rows than folds
+        return [(train, test) for train, test in splitter.split(np.zeros((y.size, 1)), y, groups) if test.size]
 
 
 def folds_of(cv: Any, data: Data, labels: NDArray[Any], groups: NDArray[Any] | None) -> list[list[TargetFold]]:
@@ -85,8 +93,9 @@ def draw_asides(
 ) -> list[NDArray[np.intp]]:
     """Return for each fold of the target's rows a tenth of the rows of each source, to judge learners by.
 
-    Rows with one key, the same row or one group, stay together, also those of two sources. Of a source with fewer than
-    ten keys none are drawn; nor are rows that are linked to the target.
+    With more than ten folds it is one part in as many. Rows with one key, the same row or one group, stay together,
+    also those of two sources. Of a source with fewer keys than parts none are drawn for its own sake; rows that are
+    linked to the target never are.
     """
     n_parts = max(N_PARTS, n_folds)
     rows_of = [data.rows_of((number,)) for number in numbers]

@@ -72,7 +72,7 @@ class Learner:
     estimator : estimator
         Unfitted.
     columns : str
-        How columns reach it: `AS_IS`, `SCALED` or `RELEVANT`.
+        How columns reach it: `AS_IS`, `SCALED`, `RELEVANT` or `BINNED`.
     final : mapping
         Parameters of the last fit, where they differ from those of the search.
     power : float

@@ -213,4 +213,9 @@ def _task(task: str | None, y: Any) -> str:
     kind = type_of_target(y)
     if kind not in ("binary", "multiclass", "continuous"):
         raise ValueError(f"the labels are {kind} to scikit-learn: give classes or numbers, one for each row")
+    if kind == "multiclass" and y.dtype.kind in "iuf" and 2 * (distinct := np.unique(y).size) > y.size:
+        raise ValueError(
+            f"the labels are {distinct} distinct whole numbers in {y.size} rows: give task='regression', or "
+            "task='classification' where they are classes"
+        )
     return "regression" if kind == "continuous" else "classification"

@@ -53,10 +53,11 @@ class _HeldOutClasses(ClassifierMixin, BaseEstimator):
 
 
 def decide(probability: Array, class_weight: Array | None) -> NDArray[np.intp]:
-    """Return the class of each row: the most probable, or the one with the largest product with its weight."""
-    if class_weight is None:
-        return np.argmax(probability, axis=-1)
-    return np.argmax(mix_uniform(probability) * class_weight, axis=-1)
+    """Return the class of each row: the most probable, or the one with the largest product with its weight.
+
+    No uniform guess is mixed in: its share would outweigh that of a rare class.
+    """
+    return np.argmax(probability if class_weight is None else probability * class_weight, axis=-1)
 
 
 @dataclass(frozen=True, eq=False)
@@ -100,7 +101,7 @@ class Scoring:
 
     def loss(self, predicted: Array, y: NDArray[Any]) -> float:
         """Return the loss that settings are chosen by where `scoring` is given: less the first metric."""
-        return -float(self.scorers[0](self._as_estimator(predicted, y), np.arange(y.size)[:, None], self._labels(y)))
+        return -float(self.scorers[0](self._as_estimator(predicted, y), np.arange(y.size)[:, None], self.labels(y)))
 
     def check(self, y: NDArray[Any]) -> None:
         """Refuse a metric that is not defined for the labels."""
@@ -109,7 +110,7 @@ class Scoring:
             try:
                 with warnings.catch_warnings():
                     warnings.simplefilter("ignore")
-                    found = float(scorer(self._as_estimator(guess, y), np.arange(y.size)[:, None], self._labels(y)))
+                    found = float(scorer(self._as_estimator(guess, y), np.arange(y.size)[:, None], self.labels(y)))
             except Exception as error:
                 raise ValueError(
                     f"scoring has {metric!r}, which fails on these labels ({one_line(error)}): {_OTHER}"
@@ -117,7 +118,8 @@ class Scoring:
             if not np.isfinite(found):
                 raise ValueError(f"scoring has {metric!r}, which is {found} on these labels: {_OTHER}")
 
-    def _labels(self, y: NDArray[Any]) -> NDArray[Any]:
+    def labels(self, y: NDArray[Any]) -> NDArray[Any]:
+        """Return the classes with these codes; numbers as they are."""
         if self.classes is None or self.class_code is None:
             return y
         return self.classes[np.argsort(self.class_code)[y]]
@@ -125,7 +127,7 @@ class Scoring:
     def _as_estimator(self, predicted: Array, y: NDArray[Any]) -> Any:
         if self.classes is None or self.class_code is None:
             return _HeldOutValues(predicted)
-        decided = self.classes[np.argsort(self.class_code)[self.decide(predicted)]]
+        decided = self.labels(self.decide(predicted))
         shown = predicted if self.already_mixed else mix_uniform(predicted)
         return _HeldOutClasses(shown[:, self.class_code], self.classes, decided)
 
@@ -148,7 +150,7 @@ class Scoring:
         return found
 
     def _by_bootstrap(self, metric: str, predictions: Mapping[Any, Array], y: NDArray[Any]) -> dict[Any, Score]:
-        scorer, labels = self.scorers[self.metrics.index(metric)], self._labels(y)
+        scorer, labels = self.scorers[self.metrics.index(metric)], self.labels(y)
         models = {key: [self._as_estimator(each, y) for each in predicted] for key, predicted in predictions.items()}
         random = np.random.default_rng(0)
         draws = [np.arange(y.size), *(random.integers(y.size, size=y.size) for _ in range(_N_BOOTSTRAPS))]

@@ -38,7 +38,7 @@ from .checks import (
     refuse_gone_parameters,
     refuse_unprepared,
 )
-from .collect import Collected, Options, collect_evidence, fit_hypothesis, forced
+from .collect import Collected, Options, collect_evidence, fit_hypothesis, forced, held_out_mixture
 from .constants import Sources
 from .library import Learner, added_methods, default_learners, own_learners
 from .mixture import HypothesisMixture, domain_weights, row_weights
@@ -159,17 +159,17 @@ class _TransferCV(TransferMetaEstimator):
                 learners,
                 scoring,
                 Options(
-                    seed,
-                    self.n_splits,
-                    self.n_repeats,
-                    self.cv,
-                    self.n_jobs,
-                    self.aligned,
-                    self.prior_odds,
-                    self.max_search_rows,
-                    self.time_limit,
-                    getattr(self, "feature_names_in_", None),
-                    on_progress,
+                    seed=seed,
+                    n_splits=self.n_splits,
+                    n_repeats=self.n_repeats,
+                    cv=self.cv,
+                    n_jobs=self.n_jobs,
+                    aligned=self.aligned,
+                    odds=self.prior_odds,
+                    max_source_rows=self.max_search_rows,
+                    time_limit=self.time_limit,
+                    column_names=getattr(self, "feature_names_in_", None),
+                    on_progress=on_progress,
                 ),
                 names=names,
                 groups=checked_groups,
@@ -314,20 +314,17 @@ class TransferClassifierCV(ClassifierMixin, _TransferCV):
         return WeightedLogisticRegression()
 
     def _scoring(self, data: Data) -> Scoring:
-        weight = None
-        if self.class_weight is not None:
-            check_class_weight(self.class_weight, self.classes_)
-            labels = self.classes_[np.argsort(self._class_code)[data.y[data.target]]]
-            weight = np.ones(self.classes_.size)
-            there = np.isin(self.classes_, labels)
-            weight[self._class_code[there]] = compute_class_weight(
-                self.class_weight, classes=self.classes_[there], y=labels
-            )
-        self._class_weight = weight
-        return make_scoring(self.scoring, self.classes_, self._class_code, weight)
+        check_class_weight(self.class_weight, self.classes_)
+        y, weight = data.y[data.target], np.ones(self.classes_.size)
+        if self.class_weight == "balanced":  # a class that the target does not have counts once
+            weight[np.unique(y)] = compute_class_weight("balanced", classes=np.unique(y), y=y)
+        for label, value in self.class_weight.items() if isinstance(self.class_weight, Mapping) else ():
+            weight[self._class_code[self.classes_ == label]] = value
+        self._class_weight = None if self.class_weight is None else weight
+        return make_scoring(self.scoring, self.classes_, self._class_code, self._class_weight)
 
     def _in_order(self, predicted: Array) -> Array:
-        return predicted[:, self._class_code]
+        return mix_uniform(predicted)[:, self._class_code]
 
     def _codes(self, y: NDArray[Any]) -> NDArray[Any]:
         """Number the classes by how many rows they have and which comes first, so that their names change nothing."""
@@ -343,10 +340,12 @@ class TransferClassifierCV(ClassifierMixin, _TransferCV):
         X : array-like of shape (n_rows, n_features)
             Rows to predict.
         """
-        return mix_uniform(self._predicted(X))[:, self._class_code]
+        return self._in_order(self._predicted(X))
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Return the most probable class of each row, or with `class_weight` the one with the largest product.
+
+        In the product are probabilities before the uniform guess is mixed in, which would outweigh a rare class.
 
         Parameters
         ----------
@@ -394,8 +393,7 @@ class TransferRegressorCV(RegressorMixin, _TransferCV):
         return self._predicted(X)
 
     def _remember_residuals(self, collected: Collected, weights: Mapping[Sources, float]) -> None:
-        predicted = sum(weight * collected.evaluated[members].predicted for members, weight in weights.items())
-        residuals = np.asarray(predicted) - collected.evaluator.y
+        residuals = held_out_mixture(collected.evaluated, weights) - collected.evaluator.y
         self.residual_scale_, self.residual_degrees_ = residual_spread(residuals, collected.data.label_variance)
 
     def predict_interval(self, X: Any, level: float = 0.9) -> Array:
