@@ -55,7 +55,7 @@ STUDIES = {
     "one source": Made("regression", (0.0,)),
 }
 QUICK = ["one source"]
-VERDICTS = {"opposite": ["use", "leave out"], "in between": ["no evidence either way"]}
+VERDICTS = {"opposite": ["use", "leave out"], "in between": ["not enough evidence"]}
 
 
 def table(made, noise, n_rows, rng):

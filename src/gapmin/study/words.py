@@ -196,7 +196,7 @@ def labels_that_would_tell(evidence: Evidence) -> list[str]:
         rows = evidence.rows_that_would_tell(each.number)
         more = 0 if rows is None else max(ceil(rows - evidence.n_target), 1)
         told.setdefault(more, []).append(each)
-    said = []
+    said: list[str] = []
     for more, sources in sorted(told.items(), key=lambda each: each[0] or inf):
         names = joined([each.name for each in sources])
         n_rows = counted(more, "more labelled target row") if more else "how many more labelled target rows"
