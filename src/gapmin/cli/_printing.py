@@ -135,8 +135,7 @@ _CORRECTED = "models of the sources alone are corrected by the target's rows as 
 
 def _is_corrected(evidence: Evidence) -> bool:
     """Whether the model relies on learners that train on the sources alone and are corrected for the target."""
-    from gapmin.transfer._fitting import RECALIBRATED
-    from gapmin.transfer.constants import SMALLEST_WEIGHT
+    from gapmin.transfer.constants import RECALIBRATED, SMALLEST_WEIGHT
 
     used = [each for each in evidence.hypotheses if each.weight >= SMALLEST_WEIGHT]
     return any(setting.endswith(f", {RECALIBRATED}") for each in used for setting in each.chosen.values())

@@ -21,12 +21,12 @@ from gapmin.base import fit_with_domains
 from gapmin.boosting.building_blocks import seed_unseeded
 
 from ._likelihood import apply_to_classes, apply_to_values, correct_classes, correct_values
-from .constants import Sources
+from .constants import RECALIBRATED, Sources
 from .library import AS_IS, BINNED, FEW_ROWS, RELEVANT, Learner, bin_edges, column_moments
 
-WITHOUT_SOURCES, HALF, NATURAL, RECALIBRATED, METHOD = "target", "half", "natural", "recalibrated", "by domain"
-"""Forms: the target's rows alone; pooled with half of the weight on the target; pooled as rows are. The last two are a
-model of the sources alone, corrected, and a transfer method that is told which row comes from where."""
+WITHOUT_SOURCES, HALF, NATURAL, METHOD = "target", "half", "natural", "by domain"
+"""Forms, besides `RECALIBRATED`: the target's rows alone; pooled with half of the weight on the target; pooled as rows
+are; a transfer method that is told which row comes from where."""
 
 TargetFold = tuple[NDArray[np.intp], NDArray[np.intp]]
 """Positions among the target's rows that train, and that are tested."""

@@ -19,9 +19,9 @@ from gapmin._utils.text import counted
 from gapmin._utils.typing import Array
 
 from ._columns import look_permuted
-from ._fitting import RECALIBRATED, Data, FittedLearner, correct, fit_learner
+from ._fitting import Data, FittedLearner, correct, fit_learner
 from ._likelihood import mix_uniform
-from .constants import SMALLEST_WEIGHT, USE_FROM, Sources
+from .constants import RECALIBRATED, SMALLEST_WEIGHT, USE_FROM, Sources
 from .evaluate import Evaluated, Evaluator
 from .evidence import candidate_sets, judge, posterior_weights, prior_weights, union_of_helpful
 from .findings import column_findings, leak_findings, link_rows, row_keys

@@ -41,3 +41,6 @@ USE, LEAVE_OUT, UNDECIDED, NOT_NEEDED = VERDICTS = (
     "not enough evidence",
     "not needed beside the others",
 )
+
+RECALIBRATED = "recalibrated"
+"""The form of a setting that is a model of the sources alone, corrected on the target's rows."""

@@ -14,7 +14,7 @@ from gapmin._utils.parallel import run_parallel
 from gapmin._utils.text import counted, joined
 from gapmin._utils.typing import Array
 
-from ._fitting import HALF, METHOD, NATURAL, RECALIBRATED, WITHOUT_SOURCES, Data, Setting, TargetFold, held_out
+from ._fitting import HALF, METHOD, NATURAL, WITHOUT_SOURCES, Data, Setting, TargetFold, held_out
 from ._likelihood import (
     apply_to_classes,
     apply_to_values,
@@ -26,7 +26,7 @@ from ._likelihood import (
     value_log_likelihood,
 )
 from .choice import Choice, Trials
-from .constants import Sources
+from .constants import RECALIBRATED, Sources
 from .evidence import combine_brackets
 from .library import Learner
 from .scoring import Scoring

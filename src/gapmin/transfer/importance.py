@@ -15,8 +15,9 @@ from gapmin._utils.parallel import one_thread
 from gapmin._utils.statistics import Z_95
 from gapmin._utils.typing import Array
 
-from ._fitting import METHOD, RECALIBRATED, Data, TargetFold, correct, fit_learner
+from ._fitting import METHOD, Data, TargetFold, correct, fit_learner
 from .checks import check_groups
+from .constants import RECALIBRATED
 from .findings import link_rows, row_keys
 from .folds import draw_folds
 from .library import Learner

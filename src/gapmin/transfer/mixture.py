@@ -11,8 +11,8 @@ from sklearn.base import BaseEstimator
 
 from gapmin._utils.typing import Array
 
-from ._fitting import HALF, METHOD, RECALIBRATED, WITHOUT_SOURCES, Data, FittedLearner
-from .constants import Sources
+from ._fitting import HALF, METHOD, WITHOUT_SOURCES, Data, FittedLearner
+from .constants import RECALIBRATED, Sources
 
 
 def predict_mean(models: Sequence[FittedLearner], X: Any) -> Array:
