@@ -17,7 +17,7 @@ another order.
 Methods: Uniform and forms of gapMTNN; by --methods also the same network on each task alone ("single-task") and on all
 rows as one task ("pooled"), torchjd's UPGrad, AlignedMTL, PCGrad, CAGrad and Nash-MTL on the Gram matrix of the tasks'
 gradients, and uncertainty weighting. ``--net half`` has half of LeNet's channels, ``--stopped`` sets a fifth of rows
-aside, stops by their loss and goes back to the best epoch, ``--augment`` shifts and turns images at random.
+aside, stops by their loss and goes back to the best epoch, ``--augment`` shifts and rotates images at random.
 
 All but table29 need the data in $GAPMIN_DATA. Every fit is kept in a CSV file at once, so a run that was interrupted
 goes on where it stopped: delete the file after a change of the code. The page, ``relation_judging.md`` or
@@ -225,7 +225,7 @@ def page(folder: Path, kind: str) -> str:
         f"# The relation of gapMTNN, {kind} seeds",
         "`python benchmarks/relation.py --help` says what the problems and methods are. A setting is PROBLEM:EPOCHS, "
         "then `half` for LeNet of half width, `stopped` for early stopping on a fifth of the rows, `augmented` for "
-        "images shifted and turned at random. Of table29 the figures are 100 less the area under the ROC curve.",
+        "images shifted and rotated at random. Of table29 the figures are 100 less the area under the ROC curve.",
     ]
     for name, tasks in TASKS.items():
         rows = [r for r in read_rows(folder / f"relation_{name}.csv") if kind_of(r["seed"]) == kind]

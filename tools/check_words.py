@@ -30,7 +30,7 @@ BANNED = (
     r"asked of",
     r"lets? go of",
     r"lets go",
-    r"turned round",
+    r"turned",
     r"in doubt",
     r"flatters?",
     r"flattered",

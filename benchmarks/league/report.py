@@ -25,7 +25,7 @@ METHODS = (OURS, ALONE, *RIVALS, OURS_OLD, ALONE_OLD)
 ALONE_OF = {OURS: ALONE, OURS_OLD: ALONE_OLD}
 CAPTIONS = {
     HONEST: "The problem's own source",
-    LABELS: "Turned labels",
+    LABELS: "Reversed labels",
     FEATURES: "Permuted columns",
     SHIFTED: "Labels plus one standard deviation",
     SCALED: "Labels times three",

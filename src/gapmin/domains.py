@@ -206,7 +206,7 @@ def _concatenate(parts: list[Any], names: list[str]) -> Any:
 
 
 def _concatenate_pandas(frames: list[Any]) -> Any:
-    """Stack frames; categories that differ between domains are united, not turned into text."""
+    """Stack frames; categories that differ between domains are united, not made texts."""
     import pandas as pd
 
     for column in frames[0].columns:

@@ -44,7 +44,7 @@ def random_problem(task="regression", n=60, name="random"):
     return TransferProblem(name, (X, y), ((X + 0.01, y),), task, 20)
 
 
-def test_turned_labels():
+def test_reversed_labels():
     assert with_variant(problem("classification", [0, 1, 0, 1]), "labels", 0).y_source.tolist() == [1, 0, 1, 0]
     assert with_variant(problem("classification", [0, 1, 2, 2]), "labels", 0).y_source.tolist() == [1, 2, 0, 0]
     assert with_variant(problem("regression", [0.0, 1.0, 2.0, 5.0]), "labels", 0).y_source.tolist() == [4, 3, 2, -1]
@@ -148,7 +148,7 @@ def test_columns_of_rivals():
 
 
 def test_the_candidate_with_the_lowest_held_out_error_is_taken():
-    # The source is turned round: what gives it hardly any weight is right, what gives it half is not.
+    # The labels of the source are reversed: what gives it hardly any weight is right, what gives it half is not.
     rng = np.random.default_rng(0)
     X, domain = rng.normal(size=(230, 2)), np.repeat([-1, 1], [30, 200])
     y = X[:, 0] * -np.sign(domain)
@@ -231,7 +231,7 @@ FOUND = [
     *(outcome("q", OURS, seed, error, **said(0.9, "use")) for seed, error in ((0, 7.0), (1, 9.0))),
     *(outcome("q", ALONE, seed, error) for seed, error in ((0, 4.0), (1, 4.0))),
     *(outcome(name, OURS_OLD, seed, 5.0, weight=0.5, transfers=True) for name in "pq" for seed in (0, 1)),
-    # Turned labels: regrets of 0 and +25%, one weight above a half.
+    # Reversed labels: regrets of 0 and +25%, one weight above a half.
     outcome("p", OURS, 0, 9.0, "labels", **said(0.04, LEAVE_OUT, error_with_source=12.0)),
     outcome("p", ALONE, 0, 9.0, "labels"),
     outcome("q", OURS, 0, 5.0, "labels", 10, **said(0.6, "not enough evidence")),
@@ -281,7 +281,7 @@ def entries(table):
 
 def test_what_was_asked():
     found = entries(asked_table(Results(FOUND)))
-    honest, labels, features = "The problem's own source", "Turned labels", "Permuted columns"
+    honest, labels, features = "The problem's own source", "Reversed labels", "Permuted columns"
     assert found[honest, "log-ratio of the error to the old rule's"][1:] == ["+0.235 ±0.24 (2)", "-"]
     assert found[honest, "lowest or near, among all"][1:] == ["50.0% of 2", "50.0% of 2"]
     assert found[honest, "lowest or near, the old rule not counted"][1:] == ["50.0% of 2", "-"]
@@ -303,7 +303,7 @@ def test_calibration():
     assert found[used, "all"] == ["50.0% of 6", "0.0% of 6"]  # p twice and shifted; not q twice, nor permuted
     assert found[used, "Permuted columns"] == ["0.0% of 1", "0.0% of 1"]
     assert found[left, "all"] == ["50.0% of 2", "0.0% of 2"]
-    assert found[left, "Turned labels"] == ["0.0% of 1", "0.0% of 1"]
+    assert found[left, "Reversed labels"] == ["0.0% of 1", "0.0% of 1"]
     assert found[left, "Permuted columns"] == ["100.0% of 1", "0.0% of 1"]
 
 

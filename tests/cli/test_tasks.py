@@ -23,7 +23,7 @@ def run(*arguments):
 
 
 def table(n=40, seed=0):
-    """Rows of four sites, named as numbers with a zero before; the last one is turned round."""
+    """Rows of four sites, named as numbers with a zero before; the last one has the other rule."""
     rng = np.random.default_rng(seed)
     site = np.repeat(["01", "02", "03", "10"], n)
     X = rng.normal(size=(4 * n, 4))
@@ -56,7 +56,7 @@ def test_from_a_table_to_predictions(label, other, folder):
     assert rows["site"].tolist()[:1] == ["01"]
     truth, guess = rows[label], rows[f"predicted_{label}"]
     error = np.mean(truth != guess) if label == "ill" else np.mean((truth - guess) ** 2) / np.var(truth)
-    assert error < 0.4  # the site that is turned round is predicted its own way
+    assert error < 0.4  # the site with the other rule is predicted its own way
     explained = run("explain", out)
     assert explained.exit_code == 0, explained.output
     decision = next(line for line in found.output.splitlines() if line.startswith("Train "))

@@ -569,31 +569,31 @@ def test_a_checkpoint_of_other_data_or_another_network_is_refused(change, tmp_pa
 
 @pytest.fixture(scope="module")
 def related():
-    """Three tasks alike, and one with its labels turned round."""
+    """Three tasks alike, and one with its labels reversed."""
     rng = np.random.default_rng(0)
     X = rng.normal(size=(400, 4)).astype(np.float32)
-    task = np.repeat(["a", "b", "c", "turned"], 100)
-    y = np.where((X[:, 0] > 0) ^ (task == "turned"), 1, 0)
+    task = np.repeat(["a", "b", "c", "reversed"], 100)
+    y = np.where((X[:, 0] > 0) ^ (task == "reversed"), 1, 0)
     clf = GapMTNNClassifier(epochs=10, lr=0.01, random_state=0, device="cpu").fit(X, y, sample_task=task)
     return clf, X, y, task
 
 
-def test_gaps_are_large_to_a_task_with_turned_labels_and_small_between_like_tasks(related):
+def test_gaps_are_large_to_a_task_with_reversed_labels_and_small_between_like_tasks(related):
     clf, X, y, task = related
     before = torch.get_rng_state()
     found = clf.task_gaps(X, y, sample_task=task)
     assert torch.equal(torch.get_rng_state(), before)
-    assert found.tasks == ["a", "b", "c", "turned"]
+    assert found.tasks == ["a", "b", "c", "reversed"]
     assert not found.gaps.diagonal().any()
     np.testing.assert_allclose(found.gaps, found.losses - found.losses.diagonal())
-    like, turned = found.gaps[:3, :3], np.r_[found.gaps[3, :3], found.gaps[:3, 3]]
+    like, other = found.gaps[:3, :3], np.r_[found.gaps[3, :3], found.gaps[:3, 3]]
     assert np.abs(like).max() < 0.3
-    assert turned.min() > 1.0
+    assert other.min() > 1.0
     assert np.array_equal(found.affinity, found.affinity.T)
     assert np.array_equal(found.gaps, clf.task_gaps(X, y, sample_task=task).gaps)
 
 
-def test_the_relation_gives_a_task_with_turned_labels_no_weight(related):
+def test_the_relation_gives_a_task_with_reversed_labels_no_weight(related):
     clf = related[0]
     np.testing.assert_allclose(clf.relation_.sum(1), 1, atol=1e-15)
     assert clf.relation_[:3, 3].max() < 0.1
@@ -603,7 +603,7 @@ def test_the_relation_gives_a_task_with_turned_labels_no_weight(related):
 def test_proposition_2_bounds_the_risk_by_the_weighted_risk_and_the_distances(related):
     clf, X, y, task = related
     bounds = clf.proposition_2(X, y, sample_task=task, max_rows=20)
-    assert list(bounds) == ["a", "b", "c", "turned"]
+    assert list(bounds) == ["a", "b", "c", "reversed"]
     codes = torch.from_numpy(y)
     for j, name in enumerate(bounds):
         by_task = []
@@ -679,7 +679,7 @@ def test_an_extractor_is_not_taken_for_one_that_has_a_name(tmp_path):
 def test_scores_by_task_are_the_scores_of_their_rows(related):
     clf, X, y, task = related
     found = clf.task_scores(X, y, sample_task=task)
-    assert list(found) == ["a", "b", "c", "turned"]
+    assert list(found) == ["a", "b", "c", "reversed"]
     for name, score in found.items():
         rows = task == name
         assert score == pytest.approx(clf.score(X[rows], y[rows], sample_task=task[rows]))

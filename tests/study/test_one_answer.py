@@ -32,7 +32,7 @@ class Made:
     Attributes
     ----------
     noise : tuple of float
-        Of each source: 0 follows the target's rule, 1 has labels at random, below 0 has them turned round.
+        Of each source: 0 follows the target's rule, 1 has labels at random, below 0 has them reversed.
     """
 
     task: str

@@ -76,7 +76,7 @@ class StudyComparison:
     n_target : int
         Labelled rows of the target.
     n_columns, n_features : int
-        Columns used, and numbers that they were turned into.
+        Columns used, and numbers that were made of them.
     source_sizes : dict of name to int
         Rows of each source.
     evidence : Evidence
