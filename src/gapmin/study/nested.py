@@ -151,7 +151,7 @@ def mixture(
         return total
     share = np.zeros((len(total), len(classes)))  # a fold may lack a class
     known = [list(classes).index(each) for each in model.classes_.tolist()]
-    share[:, known] = (1 - UNIFORM_SHARE) * model._in_order(total) + UNIFORM_SHARE / len(known)
+    share[:, known] = model._in_order(total)
     return share
 
 
